@@ -1,0 +1,1 @@
+"""One pure reader per assistant: records in, canonical messages out."""
