@@ -1,0 +1,175 @@
+"""The summary: what a summarizer is asked, what it gives, and when that may stand in.
+
+`boundary.stands` looks at what was stored; `accept` decides what may be stored as usable at all.
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from foldmark.errors import SummaryRejected
+from foldmark.ledger import Ledger
+from foldmark.messages import Message
+
+END_MARK = "</summary>"
+
+_TRUNCATED = frozenset(
+    {"max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"}
+)
+_NORMAL = frozenset({"end_turn", "stop", "stop_sequence"})
+_SMALL_ENOUGH = 400  # characters; below this the share of a tiny source says nothing
+_REFUSAL = re.compile(
+    r"\W*(i'?m sorry|sorry,|as an ai\b|unfortunately, i\b"
+    r"|i (can'?t|cannot|am unable|'?m unable|apologi[sz]e)"
+    r"|(there is )?no conversation|please (provide|share|paste)"
+    r"|it (seems|looks like) (there is|you)"
+    r"|api error|error:|\w*(validation|throttling)exception|throttl|overloaded|rate limit"
+    r"|internal server error|\(?no summary|nothing to summari[sz]e)",
+    re.IGNORECASE,
+)
+_REFUSAL_LENGTH = 1500
+_HEADING = re.compile(
+    r"\s*(#{1,6}\s+\S.*|\*\*[^*]+\*\*:?|\d{1,2}[.)]\s+[^:]{1,60}:?|[A-Z][\w &/-]{1,50}:)\s*$"
+)
+_BLANK_ITEM = re.compile(
+    r"\s*[-*]?\s*(\(?(none|n/a|tbd|todo)\)?|\[[^\]]*\]|<[^>]*>|\.\.\.)?\s*$", re.IGNORECASE
+)
+_NEXT_STEP = re.compile(
+    r"^[\s#*\d.)_-]*next\s+(?:steps?|actions?|moves?)\b[*_]*(?P<rest>.*)(?P<below>(?:\n.*)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WORD = re.compile(r"\w+")
+_SHINGLE = 6
+_COVERAGE_ANCHORS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a summarizer is asked for.
+
+    `folded` opens the messages to summarize, oldest first, in batches; `ledger` holds the facts
+    already taken from all of them. `budget` is the room for the answer, in characters.
+    """
+
+    folded: Callable[[], AsyncIterator[Sequence[Message]]]
+    ledger: Ledger
+    budget: int
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a summarizer gave.
+
+    `finish` is its stop reason, empty where there is none to know; `prompt` what it was told,
+    where that could be echoed.
+    """
+
+    text: str
+    finish: str = ""
+    tool_call: bool = False
+    prompt: str = ""
+
+
+class Summarizer(Protocol):
+    """One way to write a summary."""
+
+    name: str
+
+    async def summarize(self, request: Request) -> Draft:
+        """Write the summary of the folded messages.
+
+        Raises:
+            SummarizerUnavailable: It cannot run here.
+
+        """
+        ...
+
+
+def accept(draft: Draft, *, source: int, anchors: Sequence[str] = ()) -> None:
+    """Let a draft stand in for `source` characters of history, or refuse it.
+
+    `anchors` are words that a summary of this very session would hold. The list of reasons and
+    their limits were measured on 40 cuts of real sessions, with real summaries and 18 kinds of
+    failure.
+
+    Raises:
+        SummaryRejected: With a code that names the reason; nothing was changed.
+
+    """
+    for code, reason in _faults(draft, source, anchors):
+        raise SummaryRejected(
+            code,
+            f"The summary was not accepted ({code}): {reason}. Nothing was lost: the history is as "
+            "it was. Write it again with the goal, what the user asked for, decisions, files, "
+            "errors and, as its last section, 'Next step:'; or use summarizer='extractive', which "
+            "needs no model.",
+        )
+
+
+def prose(text: str) -> str:
+    """Take the summary out of what a model wrote: its analysis and the tags around it go."""
+    text = re.sub(r"<analysis>.*?(</analysis>|\Z)", "", text, flags=re.DOTALL)
+    return text.replace("<summary>", "").replace(END_MARK, "").strip()
+
+
+def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple[str, str]]:
+    text = prose(draft.text)
+    finish = draft.finish.lower()
+    if finish in _TRUNCATED:
+        yield "truncated", f"the model stopped in the middle ({draft.finish!r})"
+    if finish and finish not in _NORMAL:
+        yield f"stop:{finish}", f"the model did not finish normally ({draft.finish!r})"
+    if draft.tool_call:
+        yield "tool_call_instead_of_text", "the model called a tool instead of writing"
+    if not text:
+        yield "empty", "it holds no text"
+    if len(text) < _REFUSAL_LENGTH and _REFUSAL.match(text):
+        yield "refusal_or_error", f"it reads like a refusal or an error ({text[:80]!r})"
+    shortest = min(200, max(60, source // 20))
+    if len(text) < shortest:
+        yield "too_short", f"it has {len(text)} characters, and needs {shortest} at the least"
+    if not _filled(text):
+        yield "echo_of_prompt", "it has headings and nothing below them"
+    if draft.prompt and _share(_shingles(text), _shingles(draft.prompt)) > 0.5:
+        yield "echo_of_prompt", "it repeats what the model was told to do"
+    if len(text) > max(source * 0.9, _SMALL_ENOUGH):
+        yield (
+            "not_smaller_than_source",
+            f"it has {len(text):,} characters for {source:,} characters of history",
+        )
+    shingles = _shingles(text)
+    if len(shingles) > 40 and len(set(shingles)) < 0.35 * len(shingles):
+        yield "repetitive", "it says the same over and over"
+    if len(anchors) >= _COVERAGE_ANCHORS and _covered(text, anchors) < 0.2 * len(anchors):
+        yield "coverage", "it names almost nothing that this session is about"
+    if not finish and END_MARK not in draft.text and not _has_next_step(text):
+        yield "truncated", "it has no end: no 'Next step:' section with something in it"
+
+
+def _filled(text: str) -> bool:
+    """Tell whether there is more than headings and placeholders."""
+    return any(
+        not _HEADING.match(line) and not _BLANK_ITEM.match(line) for line in text.splitlines()
+    )
+
+
+def _has_next_step(text: str) -> bool:
+    *_, last = [None, *_NEXT_STEP.finditer(text)]
+    return last is not None and bool(re.search(r"\w", last["rest"].strip(" :*_") + last["below"]))
+
+
+def _shingles(text: str) -> list[tuple[str, ...]]:
+    words = _WORD.findall(text.lower())
+    return list(zip(*(words[at:] for at in range(_SHINGLE)), strict=False))
+
+
+def _share(these: Sequence[tuple[str, ...]], those: Sequence[tuple[str, ...]]) -> float:
+    known = set(those)
+    return sum(shingle in known for shingle in these) / len(these) if these else 0.0
+
+
+def _covered(text: str, anchors: Sequence[str]) -> int:
+    lowered = text.lower()
+    return sum(anchor.lower() in lowered for anchor in anchors)
