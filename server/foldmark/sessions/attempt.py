@@ -1,0 +1,141 @@
+"""A compaction under way in the store: the marker, the claim that protects it, and the answer."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from foldmark.compaction import Outcome, Plan, Wish
+from foldmark.errors import CompactionConflict
+from foldmark.messages import Marker, Message, Summary
+from foldmark.sessions import attempts
+from foldmark.sessions.log import SessionLog
+from foldmark.store.rows import Batch, Claim
+from foldmark.summary import Draft
+from foldmark.transcripts.record import Record
+
+CLAIM_SECONDS = 30.0
+"""How long a compaction holds its session without a sign of life."""
+
+
+class LogGrew(CompactionConflict):
+    """Messages arrived after the plan was made: plan again."""
+
+
+class Taken(CompactionConflict):
+    """Another process compacts this session under the marker `marker`."""
+
+    def __init__(self, marker: str) -> None:
+        """Name the compaction that is under way."""
+        super().__init__(
+            f"The session is being compacted by another process as {marker!r}. Nothing was "
+            "changed. Call again in a while to see its result."
+        )
+        self.marker = marker
+
+
+class Attempt:
+    """Writes one compaction of a session to its log; see `compaction.Log`."""
+
+    def __init__(self, log: SessionLog, wish: Wish, summarizer: str, asked: str):
+        """Prepare; nothing is written before `mark`."""
+        self._log = log
+        self._notes = {"summarizer": summarizer, "instructions": wish.instructions, "asked": asked}
+        self._claim = Claim(f"cmp-{uuid.uuid4().hex[:16]}", _owner(), 0.0)
+        self._renewing: asyncio.Task[None] | None = None
+
+    @property
+    def marker(self) -> str:
+        """The id of the compaction, which is that of its marker."""
+        return self._claim.marker
+
+    def folded(self, plan: Plan) -> AsyncIterator[Sequence[Message]]:
+        """Read the messages that the plan folds, oldest first."""
+        return self._log.folded(plan.cut)
+
+    async def mark(self, plan: Plan) -> None:
+        """Append the marker and hold the session.
+
+        Raises:
+            Taken: Somebody else compacts this session.
+            LogGrew: Messages arrived since the plan was made.
+
+        """
+        marker = Marker(self.marker, plan.first_kept, _now())
+        details = {**self._notes, "folded": plan.folded, "kept": plan.kept, "cut": plan.cut}
+        record = attempts.marker_record(marker, details)
+        claim = replace(self._claim, expires=time.time() + CLAIM_SECONDS)
+        while held := await self._log.store.mark(
+            self._batch(record), claim, end=plan.end, now=time.time()
+        ):
+            if held == claim:
+                raise LogGrew("The session grew while its compaction was planned.")
+            if not await self._bury(held):
+                raise Taken(held.marker)
+        self._renewing = asyncio.create_task(self._renew())
+
+    async def seal(self, plan: Plan, draft: Draft, outcome: Outcome | None, error: str) -> None:
+        """Append the answer to the marker, and let go of the session.
+
+        Raises:
+            CompactionConflict: The session was taken over by another compaction meanwhile.
+
+        """
+        if self._renewing:
+            self._renewing.cancel()
+        summary = Summary(
+            id=f"{self.marker}-summary",
+            marker=self.marker,
+            text=outcome.text if outcome else draft.text,
+            finish=(draft.finish or "end_turn") if outcome else draft.finish,
+            error=error,
+            tool_call=draft.tool_call,
+            at=_now(),
+        )
+        details = {
+            **self._notes,
+            "tokens_before": plan.tokens_before,
+            "tokens_after": outcome.tokens_after if outcome else plan.tokens_before,
+        }
+        record = attempts.summary_record(summary, details)
+        if not await self._log.store.seal(self._batch(record), self._claim) and outcome:
+            raise CompactionConflict(
+                f"Compaction {self.marker!r} took so long that another one took the session over. "
+                "Nothing was lost and nothing of this one counts. Call compact_session again to "
+                "see what stands."
+            )
+
+    def _batch(self, record: Record) -> Batch:
+        session = self._log.session
+        return Batch(session.id, session.assistant, [record], ours=True)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(CLAIM_SECONDS / 3)
+            await self._log.store.renew(replace(self._claim, expires=time.time() + CLAIM_SECONDS))
+
+    async def _bury(self, held: Claim) -> bool:
+        """Take a claim away whose owner is known to be dead, so that a crash costs no wait."""
+        host, _, process = held.owner.partition(":")
+        if host != socket.gethostname() or os.name != "posix":
+            return False
+        with contextlib.suppress(PermissionError):
+            try:
+                os.kill(int(process.partition(":")[0]), 0)
+            except ProcessLookupError:
+                await self._log.store.renew(replace(held, expires=0.0))
+                return True
+        return False
+
+
+def _owner() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,256 @@
+"""Reading a session back, page by page."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from foldmark import render
+from foldmark.errors import InvalidRequest, SessionNotFound
+from foldmark.messages import Message, Reasoning, Summary, size, tokens
+from foldmark.requests import MOST_CHARS, History, Json, Query
+from foldmark.sessions import attempts, cursor, pages
+from foldmark.sessions.cursor import Cursor
+from foldmark.sessions.log import Placed, SessionLog, Standing
+from foldmark.sessions.opening import Opened
+from foldmark.sessions.pages import Entry, Page
+from foldmark.store.rows import Stored
+
+_AT_ONCE = 16  # messages read from the log at a time
+_ENVELOPE = 700  # characters for the fields around the messages, beside those of open length
+_LISTED = 10
+
+
+async def history(opened: Opened, query: Query) -> History:
+    """Read one page of a session.
+
+    Raises:
+        InvalidRequest: The cursor is not of this view, or the arguments do not go together.
+        SessionNotFound: The session holds no such message.
+
+    """
+    log = opened.log
+    standing = await log.standing(opened.seen)
+    about = await _about(opened, standing, query)
+    room = min(query.max_chars, MOST_CHARS) - _ENVELOPE - _open_length(about)
+    room = max(room, query.max_chars // 3)
+    in_force = standing.boundary.marker.id if standing.boundary else ""
+    view = f"message:{query.message_id}" if query.message_id else f"{query.view}:{query.format}"
+    at = cursor.read(query.cursor, view, in_force) if query.cursor else None
+    if query.message_id:
+        page = await _slice(log, standing, query, at or 0, room)
+    elif query.view == "summary":
+        page = _summary(standing, at or 0, room)
+    elif query.format == "text":
+        page = await _text(log, standing, query, at, room)
+    else:
+        page = await _formatted(log, standing, query, at, room)
+    following = str(Cursor(view, page.next, in_force)) if page.next is not None else None
+    return replace(about, messages=page.items, next_cursor=following)
+
+
+async def _about(opened: Opened, standing: Standing, query: Query) -> History:
+    session = opened.log.session
+    warnings = [*opened.warnings, *([standing.warning] if standing.warning else [])]
+    if query.view == "summary" and standing.boundary is None and not query.message_id:
+        warnings.append(
+            "no compaction is in force, so there is no summary; compact_session makes one"
+        )
+    rewound = standing.end.messages - standing.total
+    if query.view == "full" and query.format != "text" and rewound:
+        warnings.append(f"{rewound} rewound messages are left out; format='text' shows them")
+    if len(standing.orphans) > _LISTED:
+        warnings.append(f"{len(standing.orphans)} orphan markers, the newest {_LISTED} listed")
+    subagents = opened.seen.children
+    if len(subagents) > _LISTED:
+        warnings.append(f"{len(subagents)} subagents, the newest {_LISTED} listed")
+    return History(
+        session_id=session.id,
+        assistant=session.assistant,
+        project=session.project,
+        title=(session.title or session.first_prompt)[:100],
+        how=opened.how,
+        view=query.view,
+        format=query.format,
+        boundary=_boundary(standing),
+        orphans=[
+            {
+                "compaction_id": orphan.marker.id,
+                "at": orphan.marker.at,
+                "reason": orphan.reason[:200],
+            }
+            for orphan in standing.orphans[:_LISTED]
+        ],
+        subagents=subagents[-_LISTED:],
+        total_messages=standing.total,
+        visible_messages=standing.visible_messages,
+        visible_tokens=tokens(standing.visible_chars),
+        warnings=warnings,
+    )
+
+
+def _boundary(standing: Standing) -> Json | None:
+    if standing.boundary is None:
+        return None
+    marker, summary = standing.boundary.marker, standing.boundary.summary
+    return {
+        "compaction_id": marker.id,
+        "summary_id": summary.id,
+        "summarizer": str(standing.details.get("summarizer") or "assistant"),
+        "at": summary.at,
+        "messages_folded": standing.total - standing.visible_messages,
+        "summary_tokens": tokens(len(summary.text)),
+    }
+
+
+def _open_length(about: History) -> int:
+    free = (about.session_id, about.project, about.title, about.how)
+    return pages.size([about.boundary, about.orphans, about.subagents, about.warnings, free])
+
+
+async def _text(
+    log: SessionLog, standing: Standing, query: Query, at: int | None, room: int
+) -> Page:
+    """Read a page of the visible or the full history as labelled text."""
+    full = query.view == "full"
+    kinds = ("message", "marker", "summary") if full else ("message",)
+    entries: list[Entry] = []
+    if at is None and standing.boundary and not full:
+        entries.append(Entry(0, _summary_item(standing.boundary.summary, "live")))
+    start = at if at is not None else (1 if full else standing.start)
+    left = room
+    while True:
+        rows = await log.store.page(
+            log.session.key, first=start, limit=_AT_ONCE, live=not full, kinds=kinds
+        )
+        new = [_entry(log, standing, query, group) for group in log.grouped(rows)]
+        entries.extend(new)
+        left -= sum(pages.size(entry.item) for entry in new)
+        if len(new) < _AT_ONCE:
+            return pages.of_text(entries, room, None)
+        start = new[-1].pos + 1
+        if left < 0:
+            return pages.of_text(entries, room, start)
+
+
+def _entry(log: SessionLog, standing: Standing, query: Query, rows: Sequence[Stored]) -> Entry:
+    head = rows[0].head
+    state = standing.state(head)
+    if rows[0].kind == "message":
+        message = log.message(rows)
+        text = _words(message, reasoning=query.include_reasoning, echo=query.view == "full")
+        item = {
+            "id": message.id,
+            "role": message.role,
+            "state": state,
+            "at": message.at,
+            "text": text,
+        }
+        return Entry(head, item)
+    [found] = attempts.read(rows[-1:], log.reader)
+    if isinstance(found, Summary):
+        return Entry(head, _summary_item(found, state))
+    reasons = {orphan.marker.id: f"orphan: {orphan.reason}" for orphan in standing.orphans}
+    stands = standing.boundary is not None and standing.boundary.marker.id == found.id
+    text = reasons.get(found.id) or ("the boundary in force" if stands else "an earlier boundary")
+    return Entry(
+        head, {"id": found.id, "role": "marker", "state": state, "at": found.at, "text": text}
+    )
+
+
+def _summary_item(summary: Summary, state: str) -> Json:
+    return {
+        "id": summary.id,
+        "role": "summary",
+        "state": state,
+        "at": summary.at,
+        "text": summary.text,
+    }
+
+
+def _words(message: Message, *, reasoning: bool, echo: bool) -> str:
+    kept = message if reasoning else _without_reasoning(message)
+    words = render.text(kept, echo=echo)
+    if not words and message.blocks and not kept.blocks:
+        return "[reasoning only; include_reasoning=true shows what can be read of it]"
+    return words or "[empty message]"
+
+
+def _without_reasoning(message: Message) -> Message:
+    kept = tuple(block for block in message.blocks if not isinstance(block, Reasoning))
+    return replace(message, blocks=kept)
+
+
+async def _formatted(
+    log: SessionLog, standing: Standing, query: Query, at: int | None, room: int
+) -> Page:
+    """Read a page of messages that are ready to send to a provider's API."""
+    full = query.view == "full"
+    preamble = ""
+    if at is None and standing.boundary and not full:
+        preamble = _fitting(standing.boundary.summary, room // 2)
+    start = at if at is not None else (1 if full else standing.start)
+    placed: list[Placed] = []
+    read = 0
+    after: int | None = start
+    while after is not None and read <= room:
+        rows = await log.store.page(log.session.key, first=after, limit=_AT_ONCE)
+        new = log.messages(rows)
+        if not query.include_reasoning:
+            new = [replace(one, message=_without_reasoning(one.message)) for one in new]
+        placed.extend(new)
+        read += sum(size(one.message.blocks) for one in new)
+        after = new[-1].pos + 1 if len(new) == _AT_ONCE else None
+    return pages.of_messages(placed, room, after, query.format, preamble, continued=at is not None)
+
+
+def _fitting(summary: Summary, room: int) -> str:
+    """Keep a summary small enough to leave room for messages, and say where the rest is."""
+    if len(summary.text) <= room:
+        return summary.text
+    return f"{render.clip(summary.text, room)}\n[get_history(view='summary') reads all of it]"
+
+
+def _summary(standing: Standing, at: int, room: int) -> Page:
+    """Read the summary in force, in slices."""
+    if standing.boundary is None:
+        return Page([], None)
+    return _sliced(_summary_item(standing.boundary.summary, "live"), at, room)
+
+
+async def _slice(log: SessionLog, standing: Standing, query: Query, at: int, room: int) -> Page:
+    """Read one message in slices."""
+    if query.format != "text":
+        raise InvalidRequest(
+            f"message_id reads one message as text, and format is {query.format!r}. Nothing was "
+            "changed. Leave format out."
+        )
+    rows = await log.store.whole(log.session.key, query.message_id)
+    if not rows:
+        raise SessionNotFound(
+            f"The session {log.session.id!r} holds no message {query.message_id!r}. Nothing was "
+            "changed. Take ids from get_history; view='full' lists every message."
+        )
+    whole = replace(query, view="full")
+    if rows[0].kind == "other":
+        text = rows[0].raw.decode("utf-8", "replace")
+        item = {
+            "id": rows[0].id,
+            "role": "record",
+            "state": standing.state(rows[0].pos),
+            "text": text,
+        }
+    else:
+        item = _entry(log, standing, whole, rows).item
+    return _sliced(item, at, room)
+
+
+def _sliced(item: Json, at: int, room: int) -> Page:
+    text: str = item["text"]
+    rest: dict[str, Any] = {**item, "text": text[at:]}
+    if pages.size(rest) <= room and not at:
+        return Page([rest], None)
+    rest |= {"from": at, "chars": len(text)}
+    if pages.size(rest) <= room:
+        return Page([rest], None)
+    page = pages.shortened(rest, room)
+    return Page([page | {"chars": len(text)}], at + len(page["text"]))

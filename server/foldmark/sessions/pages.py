@@ -1,0 +1,141 @@
+"""Pages of history: whole messages, each page under a fixed number of characters.
+
+Sizes are those of the JSON that is sent, escapes and keys included.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foldmark import render, replay
+from foldmark.messages import Block, Message, Text, ToolCall, ToolResult
+from foldmark.sessions.log import Placed
+from foldmark.transcripts.fields import dumps
+
+Json = dict[str, Any]
+Format = Callable[..., list[Json]]
+
+FORMATS: dict[str, Format] = {
+    "anthropic": replay.anthropic,
+    "converse": replay.converse,
+    "openai": replay.openai,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item of a page in text form, and the position after which the next page begins."""
+
+    pos: int
+    item: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What fits: the items, and the position of the first message that did not."""
+
+    items: list[Json]
+    next: int | None
+
+
+def size(value: Any) -> int:
+    """Count the characters of a value as JSON."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def of_text(entries: Sequence[Entry], room: int, after: int | None) -> Page:
+    """Fill a page with text entries; the first one is cut to fit if it must be.
+
+    `after` is where the page after this one begins if everything fits.
+    """
+    taken: list[Json] = []
+    for entry in entries:
+        needed = size(entry.item) + 1
+        if needed > room:
+            if taken:
+                return Page(taken, entry.pos)
+            taken.append(shortened(entry.item, room))
+            room = 0
+            continue
+        taken.append(entry.item)
+        room -= needed
+    return Page(taken, after)
+
+
+def of_messages(
+    placed: Sequence[Placed],
+    room: int,
+    after: int | None,
+    form: str,
+    preamble: str,
+    *,
+    continued: bool,
+) -> Page:
+    """Fill a page with messages in a provider's format.
+
+    A page ends only where the next one may begin: roles alternate over all pages, and no call is
+    parted from its result. The first such stretch is cut inside its messages if it is too long.
+    """
+    messages = [one.message for one in placed]
+    cuts = [cut for cut in replay.cut_points(messages) if cut]
+    ends = cuts if after is not None and cuts else [*cuts, len(messages)]
+
+    def write(told: Sequence[Message]) -> list[Json]:
+        return FORMATS[form](told, preamble, continued=continued)
+
+    fitting = bisect_right(ends, room, key=lambda end: size(write(messages[:end])))
+    end = ends[max(fitting - 1, 0)]
+    items = write(messages[:end]) if fitting else _fitted(messages[:end], room, write)
+    return Page(items, placed[end].pos if end < len(placed) else after)
+
+
+def _fitted(
+    messages: Sequence[Message], room: int, write: Callable[[list[Message]], list[Json]]
+) -> list[Json]:
+    """Shorten every long text alike until the whole is small enough."""
+    limit = room
+    while limit > 20:
+        items = write([shorten(message, limit) for message in messages])
+        if size(items) <= room:
+            return items
+        limit //= 2
+    return write([replace(m, blocks=(Text(_note(m, 0)),)) for m in messages[:1]])
+
+
+def shorten(message: Message, limit: int) -> Message:
+    """Cut each text of a message to `limit` characters, head and tail, and say so."""
+    return replace(message, blocks=tuple(_short(block, message, limit) for block in message.blocks))
+
+
+def _short(block: Block, message: Message, limit: int) -> Block:
+    match block:
+        case Text(text=words) if len(words) > limit:
+            return replace(block, text=_cut(words, message, limit))
+        case ToolResult(text=words) if len(words) > limit:
+            return replace(block, text=_cut(words, message, limit))
+        case ToolCall(input=given) if len(words := dumps(given)) > limit:
+            return replace(block, input={"shortened": _cut(words, message, limit)})
+        case _:
+            return block
+
+
+def _cut(words: str, message: Message, limit: int) -> str:
+    return f"{render.clip(words, limit)}\n{_note(message, len(words))}"
+
+
+def _note(message: Message, chars: int) -> str:
+    size = f"{chars:,} characters in all; " if chars else ""
+    return f"[shortened: {size}get_history(message_id={message.id!r}) reads the rest]"
+
+
+def shortened(item: Json, room: int) -> Json:
+    """Cut an entry's text so that the entry fits, and mark it."""
+    text = str(item["text"])
+    marked = {**item, "text": "", "truncated": True, "chars": len(text)}
+    left = max(room - size(marked) - 1, 0)
+    kept = text[:left]
+    while kept and size(kept) - 2 > left:
+        kept = kept[: len(kept) - max(1, (size(kept) - 2 - left) // 6 + 1)]
+    return {**marked, "text": kept}

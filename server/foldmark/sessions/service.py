@@ -1,0 +1,233 @@
+"""The engine's front door: compact a session, read it back, list what there is."""
+
+import hashlib
+
+from foldmark import compaction, cut
+from foldmark.compaction import Plan, Wish
+from foldmark.errors import CompactionConflict, InvalidRequest, SummarizerUnavailable
+from foldmark.messages import CHARS_PER_TOKEN, Message, tokens
+from foldmark.own import is_own_tool
+from foldmark.requests import (
+    Caller,
+    Compact,
+    Compaction,
+    Filter,
+    History,
+    Listing,
+    Progress,
+    Query,
+    Which,
+)
+from foldmark.sessions.attempt import Attempt, LogGrew, Taken
+from foldmark.sessions.folders import Folders
+from foldmark.sessions.history import history
+from foldmark.sessions.listing import listing
+from foldmark.sessions.log import Standing
+from foldmark.sessions.opening import NothingGiven, Opened, open_session
+from foldmark.sessions.running import Running
+from foldmark.store.store import Store
+from foldmark.summarizers.caller import CallersOwn
+from foldmark.summarizers.extractive import Extractive
+from foldmark.summary import Summarizer
+
+SUMMARY_CHARS = 8_000
+"""The room for an offline summary, in characters, so that it fits one answer with room to spare."""
+
+_PLANS = 5  # times to plan anew while messages keep arriving
+_FEWEST = 2  # messages that are worth folding
+
+
+class Sessions:
+    """All that Foldmark does with sessions, over one store."""
+
+    def __init__(self, store: Store, folders: Folders, *, summary_chars: int = SUMMARY_CHARS):
+        """Use an open store and the folders that may be read."""
+        self._store = store
+        self._folders = folders
+        self._summary_chars = summary_chars
+        self._running: Running[Compaction] = Running()
+
+    async def compact(
+        self,
+        which: Which,
+        wish: Compact,
+        caller: Caller,
+        progress: Progress | None = None,
+        *,
+        wait: float | None = None,
+    ) -> Compaction:
+        """Compact a session, or join the compaction of it that is under way.
+
+        After `wait` seconds the answer is `running`, and the work goes on.
+
+        Raises:
+            FoldmarkError: Nothing was compacted; the history is as it was.
+
+        """
+        summarizer = _summarizer(wish)
+        try:
+            opened = await self._open(which, caller, progress)
+        except NothingGiven:
+            return Compaction("nothing_to_compact", which.session_id, "messages")
+        done = await self._running.join(
+            opened.log.session.id,
+            lambda: self._compact(opened, wish, summarizer, caller, progress),
+            wait,
+        )
+        return done or Compaction("running", opened.log.session.id, opened.how)
+
+    async def history(
+        self, which: Which, query: Query, caller: Caller, progress: Progress | None = None
+    ) -> History:
+        """Read one page of a session's history; see `history.history`."""
+        return await history(await self._open(which, caller, progress), query)
+
+    async def list(self, wanted: Filter, caller: Caller) -> Listing:
+        """List sessions, newest first; see `listing.listing`."""
+        return await listing(self._store, self._folders, wanted, caller)
+
+    async def stop(self) -> None:
+        """End what is under way; what it did not finish hides nothing."""
+        await self._running.stop()
+
+    async def _open(self, which: Which, caller: Caller, progress: Progress | None) -> Opened:
+        async def reading(done: int, total: int) -> None:
+            if progress:
+                await progress("reading the transcript", done, total)
+
+        return await open_session(self._store, self._folders, which, caller, reading)
+
+    async def _compact(
+        self,
+        opened: Opened,
+        wish: Compact,
+        summarizer: Summarizer,
+        caller: Caller,
+        progress: Progress | None,
+    ) -> Compaction:
+        session = opened.log.session
+        want = Wish(self._summary_chars, wish.instructions, session.project, session.branch)
+        asked = hashlib.sha256(wish.summary.encode()).hexdigest()[:16] if wish.summary else ""
+        for _ in range(_PLANS):
+            standing = await opened.log.standing()
+            plan = await _plan(opened, standing, wish.keep_recent_tokens, caller)
+            if plan is None or _is_done(plan, standing, want, asked):
+                return _nothing(opened, standing)
+            attempt = Attempt(opened.log, want, summarizer.name, asked)
+            try:
+                if wish.preview:
+                    _, outcome = await compaction.draw_up(attempt, plan, summarizer, want, progress)
+                else:
+                    outcome = await compaction.compact(attempt, plan, summarizer, want, progress)
+            except LogGrew:
+                continue
+            except Taken as other:
+                return Compaction("running", session.id, opened.how, other.marker)
+            return Compaction(
+                status="preview" if wish.preview else "compacted",
+                session_id=session.id,
+                how=opened.how,
+                compaction_id="" if wish.preview else attempt.marker,
+                summary=outcome.text,
+                summarizer=outcome.summarizer,
+                tokens_before=plan.tokens_before,
+                tokens_after=outcome.tokens_after,
+                messages_folded=plan.folded,
+                messages_kept=plan.kept,
+                warnings=opened.warnings,
+            )
+        raise CompactionConflict(
+            f"Messages kept arriving in the session {session.id!r} while its compaction was "
+            "planned. Nothing was lost and nothing was changed. Call compact_session again."
+        )
+
+
+def _summarizer(wish: Compact) -> Summarizer:
+    """Choose who writes: the caller's own text if there is one, else the extractor."""
+    match wish.summarizer, bool(wish.summary.strip()):
+        case "auto" | "caller", True:
+            return CallersOwn(wish.summary)
+        case "auto" | "extractive", False:
+            return Extractive()
+        case "caller", False:
+            raise InvalidRequest(
+                "summarizer='caller' needs your own summary of the session in `summary`. Nothing "
+                "was changed. Write it with the goal, what the user asked for, decisions, files, "
+                "errors and a last section 'Next step:', or use summarizer='extractive'."
+            )
+        case "bedrock", _:
+            raise SummarizerUnavailable(
+                "summarizer='bedrock' is not part of this version of Foldmark. Nothing was "
+                "changed. Pass your own `summary`, or use summarizer='extractive', which needs no "
+                "model."
+            )
+        case chosen, _:
+            raise InvalidRequest(
+                f"A summary was passed together with summarizer={chosen!r}, which would not use "
+                "it. Nothing was changed. Leave summarizer out, or leave summary out."
+            )
+
+
+async def _plan(
+    opened: Opened, standing: Standing, keep_tokens: int, caller: Caller
+) -> Plan | None:
+    """Find what to fold; None when everything may stay or what is left is not worth it."""
+    room = int(keep_tokens * CHARS_PER_TOKEN)
+    newest = await opened.log.newest(standing.start, room)
+    own = 1 if newest and _is_own_call(newest[0].message, caller) else 0
+    tail = cut.tail([placed.message for placed in newest[own:]], keep_tokens)
+    if tail.whole:
+        return None
+    first = newest[own + tail.count - 1] if tail.count else (newest[0] if own else None)
+    cut_at = first.pos if first else standing.end.pos + 1
+    before = await opened.log.store.before(opened.log.session.key, cut_at)
+    gone = [one for one in standing.rewound if one.last < cut_at]
+    folded = before.messages - sum(one.messages for one in gone)
+    if folded < _FEWEST:
+        return None
+    return Plan(
+        first_kept=first.message.id if first else "",
+        cut=cut_at,
+        end=standing.end.pos,
+        folded=folded,
+        kept=tail.count + own,
+        source=before.chars - sum(one.chars for one in gone),
+        tokens_before=tokens(standing.visible_chars),
+        tokens_kept=tokens(tail.chars),
+    )
+
+
+def _is_own_call(message: Message, caller: Caller) -> bool:
+    """Tell whether a message is the very call that is being answered, which is no history yet."""
+    return any(
+        call.id == caller.tool_use if caller.tool_use else is_own_tool(call.name)
+        for call in message.calls
+    )
+
+
+def _is_done(plan: Plan, standing: Standing, want: Wish, asked: str) -> bool:
+    """Tell whether the compaction in force already does just what this one would do."""
+    return (
+        standing.boundary is not None
+        and plan.cut == standing.start
+        and standing.details.get("instructions", "") == want.instructions
+        and asked in ("", standing.details.get("asked"))
+    )
+
+
+def _nothing(opened: Opened, standing: Standing) -> Compaction:
+    boundary = standing.boundary
+    visible = tokens(standing.visible_chars)
+    return Compaction(
+        status="nothing_to_compact",
+        session_id=opened.log.session.id,
+        how=opened.how,
+        compaction_id=boundary.marker.id if boundary else "",
+        summary=boundary.summary.text if boundary else "",
+        summarizer=str(standing.details.get("summarizer", "")),
+        tokens_before=visible,
+        tokens_after=visible,
+        messages_folded=standing.total - standing.visible_messages,
+        messages_kept=standing.visible_messages,
+        warnings=opened.warnings,
+    )

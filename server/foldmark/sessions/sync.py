@@ -1,0 +1,181 @@
+"""Bringing what is new in a transcript file into the log.
+
+A file is read from where the last reading stopped. It is read from its start again only when it
+shrank or its known part changed, and then adds what we do not hold: nothing is ever taken away.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from foldmark.errors import TranscriptUnreadable
+from foldmark.store.rows import Batch, Source
+from foldmark.store.store import Store
+from foldmark.transcripts import lines
+from foldmark.transcripts.record import Reader, Record
+
+_CHUNK = 4 * 1024 * 1024
+_FINGERPRINT = 4096  # bytes at either end of what was read that tell a file from its successor
+_PLACES_KEPT = 20
+
+Progress = Callable[[int, int], Awaitable[None]]
+"""Told the bytes done and the bytes in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A file, who wrote it, and the session it holds; `parent` is set for a subagent's."""
+
+    path: Path
+    reader: Reader
+    session: str
+    parent: str = ""
+
+
+async def sync(
+    store: Store,
+    transcript: Transcript,
+    progress: Progress | None = None,
+    held: Source | None = None,
+) -> Source:
+    """Read what is new in a transcript into the log, and tell how far it was read.
+
+    `held` is how far it was read before, as far as the caller knows.
+
+    Raises:
+        TranscriptUnreadable: The file cannot be read or is no transcript of this reader's.
+        FileNotFoundError: It is gone.
+
+    """
+    path = str(transcript.path)
+    while True:
+        about = transcript.path.stat()
+        if held and (held.size, held.modified) == (about.st_size, about.st_mtime_ns):
+            return held
+        if not stat.S_ISREG(about.st_mode):
+            raise TranscriptUnreadable(
+                f"{path!r} is not a regular file. Nothing was read. Name a transcript file."
+            )
+        done = await _read(store, transcript, held, about, progress)
+        if done is not None:
+            return done
+        held = await store.source(path)
+
+
+async def _read(
+    store: Store,
+    transcript: Transcript,
+    held: Source | None,
+    about: os.stat_result,
+    progress: Progress | None,
+) -> Source | None:
+    """Read to the end; None when another server read the same bytes first."""
+    path = str(transcript.path)
+    fresh = Source(path, transcript.session)
+    with _open(transcript.path) as file:
+        at = held if held and _continues(file, held, about.st_size) else fresh
+        since = held
+        window = _CHUNK
+        while True:
+            data = _chunk(file, at.consumed, window)
+            last = len(data) < window
+            found = lines.split(data, line=at.lines + 1, discarding=at.discarding, last=last)
+            if not found.consumed and not last:
+                window *= 2  # one record is longer than the window
+                continue
+            if at is fresh:
+                _check(transcript, found, last=last)
+            reached = _reached(file, at, found)
+            if last:
+                reached = replace(reached, size=about.st_size, modified=about.st_mtime_ns)
+            batches = _batches(transcript, found, about.st_mtime)
+            if not await store.append(batches, reached, since):
+                return None
+            at = since = reached
+            window = _CHUNK
+            if progress:
+                await progress(at.consumed, about.st_size)
+            if last:
+                return at
+
+
+def _batches(transcript: Transcript, found: lines.Lines, modified: float) -> list[Batch]:
+    """Sort the new records by the session they belong to: the main one, or a subagent's inside."""
+    threads: dict[str, list[Record]] = {"": []}
+    for value, raw in found.records:
+        record = transcript.reader.record(value, raw)
+        threads.setdefault("" if transcript.parent else record.thread, []).append(record)
+    return [
+        Batch(
+            session=f"{transcript.session}/{thread}" if thread else transcript.session,
+            assistant=transcript.reader.assistant,
+            records=records,
+            parent=transcript.session if thread else transcript.parent,
+            updated=modified,
+        )
+        for thread, records in threads.items()
+    ]
+
+
+def _check(transcript: Transcript, found: lines.Lines, *, last: bool) -> None:
+    """Refuse a file that holds nothing of the reader's before anything is written."""
+    if any(transcript.reader.recognizes(value) for value, _ in found.records):
+        return
+    what = (
+        "holds no record yet"
+        if last and not found.records and not found.skipped
+        else (f"is no {transcript.reader.assistant} transcript")
+    )
+    raise TranscriptUnreadable(
+        f"{str(transcript.path)!r} {what}. Nothing was read. Pass the path of a session's .jsonl "
+        "file, or call list_sessions to see the sessions there are."
+    )
+
+
+def _reached(file: BinaryIO, at: Source, found: lines.Lines) -> Source:
+    consumed = at.consumed + found.consumed
+    places = [*at.places, *((skip.line, skip.reason) for skip in found.skipped)]
+    return replace(
+        at,
+        consumed=consumed,
+        lines=at.lines + found.lines,
+        head=_digest(file, 0, min(consumed, _FINGERPRINT)),
+        tail=_digest(file, max(0, consumed - _FINGERPRINT), consumed),
+        discarding=found.discarding,
+        skipped=at.skipped + len(found.skipped),
+        places=tuple(places[:_PLACES_KEPT]),
+    )
+
+
+def _continues(file: BinaryIO, held: Source, size: int) -> bool:
+    """Tell whether the file still starts with what was read of it."""
+    return (
+        size >= held.consumed
+        and _digest(file, 0, min(held.consumed, _FINGERPRINT)) == held.head
+        and _digest(file, max(0, held.consumed - _FINGERPRINT), held.consumed) == held.tail
+    )
+
+
+def _digest(file: BinaryIO, start: int, stop: int) -> bytes:
+    return hashlib.blake2b(_chunk(file, start, stop - start), digest_size=16).digest()
+
+
+def _chunk(file: BinaryIO, start: int, length: int) -> bytes:
+    file.seek(start)
+    return file.read(length)
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise TranscriptUnreadable(
+            f"{str(path)!r} cannot be read ({error.strerror}). Nothing was changed. Check who may "
+            "read the file."
+        ) from error

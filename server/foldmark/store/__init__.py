@@ -1,0 +1,1 @@
+"""The log of every session, in one SQLite file."""

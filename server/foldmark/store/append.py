@@ -1,0 +1,129 @@
+"""Adding to the end of the log, inside a transaction that somebody else holds."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import aiosqlite
+import zstandard
+
+from foldmark.store.placement import Log, Place, Prompt, Rewind, Row
+from foldmark.store.rows import Batch
+from foldmark.transcripts.record import Record
+
+LIVE = (
+    "NOT EXISTS (SELECT 1 FROM rewinds"
+    " WHERE rewinds.session = log.session AND log.pos BETWEEN first AND last)"
+)
+"""A condition on `log`: the row is on the active branch."""
+
+_PROMPT_KEPT = 400  # characters of a prompt that a listing can use
+
+compress = zstandard.ZstdCompressor(level=1).compress
+decompress = zstandard.ZstdDecompressor().decompress
+
+
+async def append(connection: aiosqlite.Connection, batch: Batch) -> None:
+    """Add what is new of `batch` to the end of its session's log."""
+    key = await session_key(connection, batch)
+    log = await _end(connection, key, batch.records)
+    if batch.fork is not None:
+        log.rewinds.append(Rewind(batch.fork, log.pos))
+    rows = log.place(batch.records)
+    await connection.executemany(
+        "INSERT INTO log (session, pos, head, kind, ours, id, parent, message, first_kept,"
+        " prompt, at, messages, chars, raw) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        [_values(key, row, ours=batch.ours) for row in rows],
+    )
+    if log.rewinds:
+        await connection.executemany(
+            "INSERT INTO rewinds SELECT ?1, ?2, ?3, b.messages - ifnull(a.messages, 0)"
+            " - ifnull(sum(r.messages), 0), b.chars - ifnull(a.chars, 0) - ifnull(sum(r.chars), 0)"
+            " FROM log b LEFT JOIN log a ON a.session = ?1 AND a.pos = ?2 - 1"
+            " LEFT JOIN rewinds r ON r.session = ?1 AND r.first >= ?2"
+            " WHERE b.session = ?1 AND b.pos = ?3",
+            [(key, rewind.first, rewind.last) for rewind in log.rewinds],
+        )
+
+
+def _values(key: int, row: Row, *, ours: bool) -> tuple[Any, ...]:
+    record = row.record
+    return (
+        key,
+        row.pos,
+        row.head,
+        record.kind,
+        ours,
+        record.id,
+        record.parent,
+        record.message,
+        record.first_kept,
+        bool(record.prompt) and row.head == row.pos,
+        record.at,
+        row.messages,
+        row.chars,
+        compress(record.raw),
+    )
+
+
+async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
+    """Find or create the session's row, and learn from the records what describes it."""
+    [(key,)] = await connection.execute_fetchall(
+        "INSERT INTO sessions (id, assistant, parent, project, branch, title, first_prompt,"
+        " last_prompt, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+        " project = CASE project WHEN '' THEN excluded.project ELSE project END,"
+        " branch = CASE excluded.branch WHEN '' THEN branch ELSE excluded.branch END,"
+        " title = CASE excluded.title WHEN '' THEN title ELSE excluded.title END,"
+        " first_prompt = CASE first_prompt WHEN '' THEN excluded.first_prompt"
+        " ELSE first_prompt END,"
+        " last_prompt = CASE excluded.last_prompt WHEN '' THEN last_prompt"
+        " ELSE excluded.last_prompt END,"
+        " updated = max(updated, excluded.updated) RETURNING key",
+        (
+            batch.session,
+            batch.assistant,
+            batch.parent,
+            batch.project or _first(record.project for record in batch.records),
+            _first(record.branch for record in reversed(batch.records)),
+            _first(record.title for record in reversed(batch.records)),
+            _first(record.prompt for record in batch.records)[:_PROMPT_KEPT],
+            _first(record.prompt for record in reversed(batch.records))[:_PROMPT_KEPT],
+            batch.updated,
+        ),
+    )
+    return int(key)
+
+
+def _first(values: Iterable[str]) -> str:
+    return next((value for value in values if value), "")
+
+
+async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Record]) -> Log:
+    """Read what `placement.Log` must know of the rows already there."""
+    log = Log()
+    for pos, messages, chars in await connection.execute_fetchall(
+        "SELECT pos, messages, chars FROM log WHERE session = ? ORDER BY pos DESC LIMIT 1",
+        (key,),
+    ):
+        log.pos, log.messages, log.chars = pos, messages, chars
+    if not log.pos:
+        return log
+    names = {r.id for r in records} | {r.parent for r in records if r.parent}
+    for id, pos, head, message, raw in await connection.execute_fetchall(
+        "SELECT id, pos, head, message, raw FROM log WHERE session = ?"
+        " AND id IN (SELECT value FROM json_each(?)) ORDER BY pos",
+        (key, json.dumps(sorted(names))),
+    ):
+        place = Place(pos, head, message, decompress(raw))
+        log.known.setdefault(id, []).append(place)
+    parents = [log.known[r.parent][0].pos for r in records if r.prompt and r.parent in log.known]
+    if parents:
+        log.prompts = [
+            Prompt(pos, at)
+            for pos, at in await connection.execute_fetchall(
+                "SELECT pos, at FROM log WHERE session = ? AND prompt = 1 AND pos > ?"
+                f" AND {LIVE} ORDER BY pos",
+                (key, min(parents)),
+            )
+        ]
+    return log

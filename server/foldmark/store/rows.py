@@ -1,0 +1,118 @@
+"""What goes into the store and what comes out of it."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foldmark.transcripts.record import Kind, Record
+
+STORED = "pos, head, kind, ours, id, parent, first_kept, at, raw"
+SOURCE = "path, session, consumed, lines, size, modified, head, tail, discarding, skipped, places"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """New records of one session. `ours` marks rows that Foldmark itself writes.
+
+    `fork` is the position from which on they replace what is on the active branch.
+    """
+
+    session: str
+    assistant: str
+    records: Sequence[Record]
+    parent: str = ""
+    project: str = ""
+    updated: float = 0.0
+    ours: bool = False
+    fork: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How far the transcript at `path` was read; `modified` in nanoseconds since 1970.
+
+    `head` and `tail` are digests of the first and the last bytes among the `consumed` ones.
+    """
+
+    path: str
+    session: str
+    consumed: int = 0
+    lines: int = 0
+    size: int = 0
+    modified: int = 0
+    head: bytes = b""
+    tail: bytes = b""
+    discarding: bool = False
+    skipped: int = 0
+    places: tuple[tuple[int, str], ...] = ()
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> "Source":
+        """Build a source from its columns."""
+        places = tuple((line, reason) for line, reason in json.loads(row[10]))
+        return cls(*row[:8], discarding=bool(row[8]), skipped=row[9], places=places)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What the store knows of one session; `updated` in seconds since 1970."""
+
+    key: int
+    id: str
+    assistant: str
+    parent: str
+    project: str
+    branch: str
+    title: str
+    first_prompt: str
+    last_prompt: str
+    updated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """Rows off the active branch, and how many messages and characters they are, net."""
+
+    first: int
+    last: int
+    messages: int
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a log there is up to position `pos`."""
+
+    pos: int = 0
+    messages: int = 0
+    chars: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One row of the log as it is read back; `raw` is the record, decompressed."""
+
+    pos: int
+    head: int
+    kind: Kind
+    ours: bool
+    id: str
+    parent: str
+    first_kept: str
+    at: str
+    raw: bytes
+
+    @classmethod
+    def of(cls, row: Sequence[Any], decompress: Callable[[bytes], bytes]) -> "Stored":
+        """Build a row from its columns."""
+        return cls(*row[:8], raw=decompress(row[8]))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who is compacting a session: the marker it wrote, and until when that holds."""
+
+    marker: str
+    owner: str
+    expires: float
