@@ -1,0 +1,1 @@
+"""The ways to write a summary, one a module."""
