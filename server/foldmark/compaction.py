@@ -14,15 +14,15 @@ Whatever breaks off in between leaves an orphan, and an orphan hides nothing.
 """
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from foldmark.cut import Tail
 from foldmark.errors import FoldmarkError, SummaryRejected
 from foldmark.ledger import Ledger
 from foldmark.messages import Message, tokens
+from foldmark.offload import offload
 from foldmark.summary import Draft, Request, Summarizer, accept, prose
 
 LEDGER_CHARS = 3500
@@ -30,8 +30,6 @@ LEDGER_CHARS = 3500
 state recall of real model summaries from .39 to .76."""
 
 _SHARE = 0.6  # of its source is the most that an offline summary takes
-
-_T = TypeVar("_T")
 
 Progress = Callable[[str, int, int], Awaitable[None]]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -162,34 +160,6 @@ class Wish:
     instructions: str = ""
     project: str = ""
     branch: str = ""
-
-
-async def offload(function: Callable[..., _T], *arguments: Any) -> _T:
-    """Run work that only needs the processor beside the event loop.
-
-    In a daemon thread: a server whose host went away must not wait for it.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[_T] = loop.create_future()
-
-    def settle(set_it: Callable[[Any], None], value: object) -> None:
-        if not future.done():
-            set_it(value)
-
-    def work() -> None:
-        try:
-            result = function(*arguments)
-        except BaseException as error:
-            done = (future.set_exception, error)
-        else:
-            done = (future.set_result, result)
-        try:
-            loop.call_soon_threadsafe(settle, *done)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            return
-
-    threading.Thread(target=work, daemon=True).start()
-    return await future
 
 
 def _reason(error: BaseException) -> str:

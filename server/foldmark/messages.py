@@ -139,6 +139,13 @@ def tokens(chars: int) -> int:
     return round(chars / CHARS_PER_TOKEN)
 
 
+def _length(value: Any) -> int:
+    try:
+        return len(str(value))
+    except RecursionError:  # nested so deep that nobody reads it
+        return 0
+
+
 def size(blocks: Iterable[Block]) -> int:
     """Count the characters that a model would read; an attachment counts as its token cost."""
     total = 0
@@ -147,7 +154,7 @@ def size(blocks: Iterable[Block]) -> int:
             case Text(text=text) | Reasoning(text=text):
                 total += len(text)
             case ToolCall():
-                total += len(block.name) + len(str(block.input))
+                total += len(block.name) + _length(block.input)
             case ToolResult():
                 total += len(block.text) + size(block.attachments)
             case Attachment():

@@ -1,20 +1,22 @@
-"""The composition root: the MCP server with its tools, over a store opened at the first call."""
+"""The composition root: the MCP server with its tools, over an engine opened at the first call."""
 
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 from mcp.server import CacheHint
 from mcp.server.mcpserver import MCPServer
 
-from foldmark.sessions import Sessions
-from foldmark.store import open_store
-from foldmark_server import __version__, settings
+from foldmark_server import __version__
 from foldmark_tools import TOOLS
 from foldmark_tools.services import Services
+
+if TYPE_CHECKING:
+    from foldmark.sessions.service import Sessions
 
 INSTRUCTIONS = (
     "Foldmark keeps coding sessions and compacts them without losing a message. When the context "
@@ -29,7 +31,7 @@ def build(environ: Mapping[str, str] | None = None) -> MCPServer[Services]:
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[Services]) -> AsyncGenerator[Services]:
-        async with _engine(surroundings) as services:
+        async with _services(surroundings) as services:
             yield services
 
     return MCPServer(
@@ -46,26 +48,22 @@ def build(environ: Mapping[str, str] | None = None) -> MCPServer[Services]:
 
 
 @asynccontextmanager
-async def _engine(environ: Mapping[str, str]) -> AsyncGenerator[Services]:
-    """Hold what is opened on demand, and close it whatever happens to the host."""
+async def _services(environ: Mapping[str, str]) -> AsyncGenerator[Services]:
+    """Open the engine when it is first asked for, and close it whatever happens to the host."""
+    resources = AsyncExitStack()
     opened: list[Sessions] = []
     turn = asyncio.Lock()
-    async with AsyncExitStack() as resources:
 
-        async def sessions() -> Sessions:
-            async with turn:
-                if not opened:
-                    chosen = settings.read(environ)
-                    store = await resources.enter_async_context(open_store(chosen.database))
-                    opened.append(
-                        Sessions(store, chosen.folders, summary_chars=chosen.summary_chars)
-                    )
-            return opened[0]
+    async def sessions() -> "Sessions":
+        async with turn:
+            if not opened:
+                from foldmark_server.engine import open_engine
 
-        try:
-            yield Services(sessions, environ, Path.cwd())
-        finally:
-            with anyio.CancelScope(shield=True):
-                for engine in opened:
-                    await engine.stop()
-                await resources.aclose()
+                opened.append(await resources.enter_async_context(open_engine(environ)))
+        return opened[0]
+
+    try:
+        yield Services(sessions, environ, Path.cwd())
+    finally:
+        with anyio.CancelScope(shield=True):
+            await resources.aclose()

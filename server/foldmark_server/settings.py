@@ -8,8 +8,8 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from foldmark.errors import InvalidRequest
-from foldmark.folders import Folders
-from foldmark.sessions import SUMMARY_CHARS
+from foldmark.sessions.folders import Folders
+from foldmark.sessions.service import SUMMARY_CHARS
 
 _SUMMARY_RANGE = range(1_000, 32_001)
 

@@ -6,8 +6,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from foldmark.opening import Which
-from foldmark.sessions import Compact, Compaction
+from foldmark.requests import Compact, Compaction, Which
 from foldmark_tools.services import Services, caller
 from foldmark_tools.tool import answer, tool
 from foldmark_tools.waiting import patience, progress

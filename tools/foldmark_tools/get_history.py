@@ -6,13 +6,10 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from foldmark.history import MOST_CHARS, History, Query
-from foldmark.opening import Which
+from foldmark.requests import FEWEST_CHARS, MOST_CHARS, History, Query, Which
 from foldmark_tools.services import Services, caller
 from foldmark_tools.tool import answer, tool
 from foldmark_tools.waiting import progress
-
-FEWEST_CHARS = 1_000
 
 
 class HistoryResult(BaseModel):

@@ -6,7 +6,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from foldmark.listing import ALL_PROJECTS, Filter, Listing
+from foldmark.requests import ALL_PROJECTS, Filter, Listing
 from foldmark_tools.services import Services, caller
 from foldmark_tools.tool import answer, tool
 

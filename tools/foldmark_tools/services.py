@@ -3,18 +3,21 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcp.server.mcpserver import Context
 
-from foldmark.caller import Caller
-from foldmark.sessions import Sessions
+from foldmark.requests import Caller
+
+if TYPE_CHECKING:
+    from foldmark.sessions.service import Sessions
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
     """The engine, opened at the first call, and the surroundings of this process."""
 
-    sessions: Callable[[], Awaitable[Sessions]]
+    sessions: "Callable[[], Awaitable[Sessions]]"
     environ: Mapping[str, str]
     folder: Path
 

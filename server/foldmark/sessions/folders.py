@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from foldmark.errors import SessionNotFound, TranscriptRefused
@@ -18,14 +19,14 @@ _NOT_SLUG = re.compile(r"[^A-Za-z0-9-]")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Folders:
     """The folders we may read: Claude Code's `projects`, and what the user allowed."""
 
     projects: Path
     allowed: tuple[Path, ...] = field(default=())
 
-    @property
+    @cached_property
     def roots(self) -> list[Path]:
         """The real folders, every link followed."""
         return [root.expanduser().resolve() for root in (self.projects, *self.allowed)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from foldmark import render
+from foldmark import render, replay
 from foldmark.errors import InvalidRequest, SessionNotFound
 from foldmark.messages import Message, Reasoning, Summary, size, tokens
 from foldmark.requests import MOST_CHARS, History, Json, Query
@@ -15,7 +15,9 @@ from foldmark.sessions.opening import Opened
 from foldmark.sessions.pages import Entry, Page
 from foldmark.store.rows import Stored
 
-_AT_ONCE = 16  # messages read from the log at a time
+_MOST_AT_ONCE = 32  # messages read from the log at a time
+_USUAL = 1_000  # characters of a message, so that the first trip to the log mostly suffices
+_FULL = 0.8  # of a page is enough not to go to the log again
 _ENVELOPE = 700  # characters for the fields around the messages, beside those of open length
 _LISTED = 10
 
@@ -115,46 +117,46 @@ async def _text(
     kinds = ("message", "marker", "summary") if full else ("message",)
     entries: list[Entry] = []
     if at is None and standing.boundary and not full:
-        entries.append(Entry(0, _summary_item(standing.boundary.summary, "live")))
-    start = at if at is not None else (1 if full else standing.start)
-    left = room
-    while True:
+        entries.append(Entry.of(0, _summary_item(standing.boundary.summary, "live")))
+    after: int | None = at if at is not None else (1 if full else standing.start)
+    own: set[str] = set()
+    limit = max(room // _USUAL, 2)
+    while after is not None and sum(entry.size for entry in entries) <= room * _FULL:
         rows = await log.store.page(
-            log.session.key, first=start, limit=_AT_ONCE, live=not full, kinds=kinds
+            log.session.key, first=after, limit=limit, live=not full, kinds=kinds
         )
-        new = [_entry(log, standing, query, group) for group in log.grouped(rows)]
-        entries.extend(new)
-        left -= sum(pages.size(entry.item) for entry in new)
-        if len(new) < _AT_ONCE:
-            return pages.of_text(entries, room, None)
-        start = new[-1].pos + 1
-        if left < 0:
-            return pages.of_text(entries, room, start)
+        groups = log.grouped(rows)
+        entries += [_entry(log, standing, query, group, own) for group in groups]
+        after = groups[-1][0].head + 1 if len(groups) == limit else None
+        limit = min(limit * 2, _MOST_AT_ONCE)
+    return pages.of_text(entries, room, after)
 
 
-def _entry(log: SessionLog, standing: Standing, query: Query, rows: Sequence[Stored]) -> Entry:
+def _entry(
+    log: SessionLog, standing: Standing, query: Query, rows: Sequence[Stored], own: set[str]
+) -> Entry:
+    """Write one message, marker or summary; `own` collects the calls to Foldmark's own tools."""
     head = rows[0].head
     state = standing.state(head)
     if rows[0].kind == "message":
         message = log.message(rows)
-        text = _words(message, reasoning=query.include_reasoning, echo=query.view == "full")
+        own |= render.own_calls([message])
         item = {
             "id": message.id,
             "role": message.role,
             "state": state,
             "at": message.at,
-            "text": text,
+            "text": _words(message, query, own),
         }
-        return Entry(head, item)
+        return Entry.of(head, item)
     [found] = attempts.read(rows[-1:], log.reader)
     if isinstance(found, Summary):
-        return Entry(head, _summary_item(found, state))
+        return Entry.of(head, _summary_item(found, state))
     reasons = {orphan.marker.id: f"orphan: {orphan.reason}" for orphan in standing.orphans}
     stands = standing.boundary is not None and standing.boundary.marker.id == found.id
     text = reasons.get(found.id) or ("the boundary in force" if stands else "an earlier boundary")
-    return Entry(
-        head, {"id": found.id, "role": "marker", "state": state, "at": found.at, "text": text}
-    )
+    item = {"id": found.id, "role": "marker", "state": state, "at": found.at, "text": text}
+    return Entry.of(head, item)
 
 
 def _summary_item(summary: Summary, state: str) -> Json:
@@ -167,9 +169,9 @@ def _summary_item(summary: Summary, state: str) -> Json:
     }
 
 
-def _words(message: Message, *, reasoning: bool, echo: bool) -> str:
-    kept = message if reasoning else _without_reasoning(message)
-    words = render.text(kept, echo=echo)
+def _words(message: Message, query: Query, own: set[str]) -> str:
+    kept = message if query.include_reasoning else _without_reasoning(message)
+    words = render.text(kept, echo=query.view == "full", own=own)
     if not words and message.blocks and not kept.blocks:
         return "[reasoning only; include_reasoning=true shows what can be read of it]"
     return words or "[empty message]"
@@ -177,7 +179,7 @@ def _words(message: Message, *, reasoning: bool, echo: bool) -> str:
 
 def _without_reasoning(message: Message) -> Message:
     kept = tuple(block for block in message.blocks if not isinstance(block, Reasoning))
-    return replace(message, blocks=kept)
+    return message if len(kept) == len(message.blocks) else replace(message, blocks=kept)
 
 
 async def _formatted(
@@ -190,17 +192,22 @@ async def _formatted(
         preamble = _fitting(standing.boundary.summary, room // 2)
     start = at if at is not None else (1 if full else standing.start)
     placed: list[Placed] = []
-    read = 0
     after: int | None = start
-    while after is not None and read <= room:
-        rows = await log.store.page(log.session.key, first=after, limit=_AT_ONCE)
+    while after is not None and not _enough(placed, room):
+        rows = await log.store.page(log.session.key, first=after, limit=_MOST_AT_ONCE)
         new = log.messages(rows)
         if not query.include_reasoning:
             new = [replace(one, message=_without_reasoning(one.message)) for one in new]
         placed.extend(new)
-        read += sum(size(one.message.blocks) for one in new)
-        after = new[-1].pos + 1 if len(new) == _AT_ONCE else None
+        after = new[-1].pos + 1 if len(new) == _MOST_AT_ONCE else None
     return pages.of_messages(placed, room, after, query.format, preamble, continued=at is not None)
+
+
+def _enough(placed: Sequence[Placed], room: int) -> bool:
+    """Tell whether these messages fill a page, and there is a place among them to end it."""
+    return sum(size(one.message.blocks) for one in placed) > room and any(
+        replay.cut_points([one.message for one in placed])[1:]
+    )
 
 
 def _fitting(summary: Summary, room: int) -> str:
@@ -240,7 +247,7 @@ async def _slice(log: SessionLog, standing: Standing, query: Query, at: int, roo
             "text": text,
         }
     else:
-        item = _entry(log, standing, whole, rows).item
+        item = _entry(log, standing, whole, rows, set()).item
     return _sliced(item, at, room)
 
 

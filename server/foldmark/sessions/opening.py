@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foldmark.errors import InvalidRequest, SessionNotFound, TranscriptUnreadable
+from foldmark.errors import InvalidRequest, SessionNotFound, TranscriptRefused, TranscriptUnreadable
 from foldmark.requests import Caller, Which
 from foldmark.sessions import caller as calling
 from foldmark.sessions import folders, handover, sync
@@ -25,6 +25,7 @@ from foldmark.transcripts.record import Reader
 FILES: Reader = ClaudeCode()
 """The reader of transcript files."""
 
+_OUR_COPY = "This is the copy that Foldmark keeps."
 _HANDED_OVER = "messages:"  # in place of a path, for a session that never had a file
 
 READERS: Mapping[str, Reader] = {reader.assistant: reader for reader in (FILES, Messages())}
@@ -92,14 +93,22 @@ async def open_session(
 async def _by_id(store: Store, places: Folders, id: str, progress: Progress | None) -> Opened:
     """Find a session by its id: where it was read before, on disk, or in the store alone."""
     seen = await store.overview(id)
-    own = [source for source in seen.sources.values() if source.session == id]
-    path = next((Path(source.path) for source in own if _exists(source)), None)
-    if path is None and (path := places.find(id)) is None:
-        if seen.session is None:
-            raise SessionNotFound(await _unknown(store, places, id))
-        gone = [_gone(source) for source in own if _is_file(source)]
-        return _opened(store, seen, "session_id", gone)
-    return await _from_file(store, places, path, "session_id", progress, seen)
+    warnings: list[str] = []
+    for source in seen.sources.values():
+        if source.session == id and not source.path.startswith(_HANDED_OVER):
+            try:
+                path = places.permitted(source.path)
+            except SessionNotFound:
+                warnings.append(f"The transcript {source.path!r} is gone. {_OUR_COPY}")
+            except TranscriptRefused as error:
+                warnings.append(f"{error} {_OUR_COPY}")
+            else:
+                return await _from_file(store, places, path, "session_id", progress, seen)
+    if path := places.find(id):
+        return await _from_file(store, places, path, "session_id", progress, seen)
+    if seen.session is None:
+        raise SessionNotFound(await _unknown(store, places, id))
+    return _opened(store, seen, "session_id", warnings)
 
 
 async def _from_file(
@@ -125,7 +134,7 @@ async def _from_file(
         except (TranscriptUnreadable, FileNotFoundError) as error:
             if transcript is wanted[0] and seen.session is None:
                 raise
-            warnings.append(f"{error} What Foldmark holds of it is shown.")
+            warnings.append(f"{error} {_OUR_COPY}")
         else:
             fresh &= source is held
             warnings += _skipped(source)
@@ -150,18 +159,6 @@ async def _unknown(store: Store, places: Folders, id: str) -> str:
         f"There is no session {id!r}. Nothing was changed. {hint}"
         "Call list_sessions to see all there are."
     )
-
-
-def _is_file(source: Source) -> bool:
-    return not source.path.startswith(_HANDED_OVER)
-
-
-def _exists(source: Source) -> bool:
-    return _is_file(source) and Path(source.path).exists()
-
-
-def _gone(source: Source) -> str:
-    return f"The transcript {source.path!r} is gone; this is the copy that Foldmark keeps."
 
 
 def _skipped(source: Source) -> list[str]:

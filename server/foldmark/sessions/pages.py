@@ -3,7 +3,6 @@
 Sizes are those of the JSON that is sent, escapes and keys included.
 """
 
-import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,10 +25,16 @@ FORMATS: dict[str, Format] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One item of a page in text form, and the position after which the next page begins."""
+    """One item of a page in text form: where it stands, and its size as JSON."""
 
     pos: int
     item: Json
+    size: int
+
+    @classmethod
+    def of(cls, pos: int, item: Json) -> "Entry":
+        """Measure an item."""
+        return cls(pos, item, size(item) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class Page:
 
 def size(value: Any) -> int:
     """Count the characters of a value as JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return len(dumps(value))
 
 
 def of_text(entries: Sequence[Entry], room: int, after: int | None) -> Page:
@@ -52,15 +57,14 @@ def of_text(entries: Sequence[Entry], room: int, after: int | None) -> Page:
     """
     taken: list[Json] = []
     for entry in entries:
-        needed = size(entry.item) + 1
-        if needed > room:
+        if entry.size > room:
             if taken:
                 return Page(taken, entry.pos)
             taken.append(shortened(entry.item, room))
             room = 0
             continue
         taken.append(entry.item)
-        room -= needed
+        room -= entry.size
     return Page(taken, after)
 
 

@@ -4,6 +4,7 @@ A file is read from where the last reading stopped. It is read from its start ag
 shrank or its known part changed, and then adds what we do not hold: nothing is ever taken away.
 """
 
+import asyncio
 import hashlib
 import os
 import stat
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from foldmark.errors import TranscriptUnreadable
+from foldmark.offload import offload
 from foldmark.store.rows import Batch, Source
 from foldmark.store.store import Store
 from foldmark.transcripts import lines
@@ -73,34 +75,59 @@ async def _read(
     about: os.stat_result,
     progress: Progress | None,
 ) -> Source | None:
-    """Read to the end; None when another server read the same bytes first."""
-    path = str(transcript.path)
-    fresh = Source(path, transcript.session)
+    """Read to the end; None when another server read the same bytes first.
+
+    While one stretch is written, the next one is decoded.
+    """
     with _open(transcript.path) as file:
-        at = held if held and _continues(file, held, about.st_size) else fresh
-        since = held
-        window = _CHUNK
-        while True:
-            data = _chunk(file, at.consumed, window)
-            last = len(data) < window
-            found = lines.split(data, line=at.lines + 1, discarding=at.discarding, last=last)
-            if not found.consumed and not last:
-                window *= 2  # one record is longer than the window
-                continue
-            if at is fresh:
-                _check(transcript, found, last=last)
-            reached = _reached(file, at, found)
-            if last:
-                reached = replace(reached, size=about.st_size, modified=about.st_mtime_ns)
-            batches = _batches(transcript, found, about.st_mtime)
-            if not await store.append(batches, reached, since):
-                return None
-            at = since = reached
-            window = _CHUNK
-            if progress:
-                await progress(at.consumed, about.st_size)
-            if last:
-                return at
+        known = held is not None and _continues(file, held, about.st_size)
+        at = held if held and known else Source(str(transcript.path), transcript.session)
+        since, writing = held, None
+        try:
+            while True:
+                if about.st_size - at.consumed > _CHUNK:
+                    stretch = await offload(_stretch, transcript, file, at, about)
+                else:
+                    stretch = _stretch(transcript, file, at, about)
+                if writing and not await writing:
+                    return None
+                at = stretch.reached
+                writing = asyncio.create_task(store.append(stretch.batches, at, since))
+                since = at
+                if progress:
+                    await progress(at.consumed, about.st_size)
+                if stretch.last:
+                    return at if await writing else None
+        finally:
+            if writing:
+                writing.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A part of the file, decoded: what to add, how far it reaches, and whether it is the last."""
+
+    batches: list[Batch]
+    reached: Source
+    last: bool
+
+
+def _stretch(transcript: Transcript, file: BinaryIO, at: Source, about: os.stat_result) -> _Stretch:
+    """Decode the next stretch of the file after `at`."""
+    window = _CHUNK
+    while True:
+        data = _chunk(file, at.consumed, window)
+        last = len(data) < window
+        found = lines.split(data, line=at.lines + 1, discarding=at.discarding, last=last)
+        if found.consumed or last:
+            break
+        window *= 2  # one record is longer than the window
+    if not at.consumed:
+        _check(transcript, found, last=last)
+    reached = _reached(file, at, found)
+    if last:
+        reached = replace(reached, size=about.st_size, modified=about.st_mtime_ns)
+    return _Stretch(_batches(transcript, found, about.st_mtime), reached, last)
 
 
 def _batches(transcript: Transcript, found: lines.Lines, modified: float) -> list[Batch]:

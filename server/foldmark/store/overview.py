@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foldmark.store.append import LIVE, decompress
-from foldmark.store.rows import SOURCE, STORED, Extent, Rewound, Session, Source, Stored
+from foldmark.store.rows import SESSION, SOURCE, STORED, Extent, Rewound, Session, Source, Stored
 
 _WIDTH = 12  # columns of a row, the tag among them
 
@@ -19,7 +19,7 @@ SQL = " UNION ALL ".join(
     (
         _part(
             "session",
-            "key, id, assistant, parent, project, branch, title, first_prompt, last_prompt, updated",
+            SESSION,
             "FROM sessions WHERE id = ?1",
         ),
         _part(

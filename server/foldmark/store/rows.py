@@ -7,6 +7,7 @@ from typing import Any
 
 from foldmark.transcripts.record import Kind, Record
 
+SESSION = "key, id, assistant, parent, project, branch, title, first_prompt, last_prompt, updated"
 STORED = "pos, head, kind, ours, id, parent, first_kept, at, raw"
 SOURCE = "path, session, consumed, lines, size, modified, head, tail, discarding, skipped, places"
 

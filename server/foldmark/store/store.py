@@ -15,9 +15,17 @@ from foldmark.store import overview
 from foldmark.store.append import LIVE, append, decompress, session_key
 from foldmark.store.database import Database, Rows, open_database
 from foldmark.store.overview import Overview
-from foldmark.store.rows import SOURCE, STORED, Batch, Claim, Extent, Session, Source, Stored
-
-_SESSION = "key, id, assistant, parent, project, branch, title, first_prompt, last_prompt, updated"
+from foldmark.store.rows import (
+    SESSION,
+    SOURCE,
+    STORED,
+    Batch,
+    Claim,
+    Extent,
+    Session,
+    Source,
+    Stored,
+)
 
 
 class Store:
@@ -104,7 +112,7 @@ class Store:
     async def sessions(self) -> list[Session]:
         """List every session, newest first."""
         rows = await self._database.rows(
-            f"SELECT {_SESSION} FROM sessions ORDER BY updated DESC, id"
+            f"SELECT {SESSION} FROM sessions ORDER BY updated DESC, id"
         )
         return [Session(*row) for row in rows]
 

@@ -1,0 +1,36 @@
+"""Work for the processor alone, done beside the event loop so that the server stays awake."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+async def offload(function: Callable[..., _T], *arguments: Any) -> _T:
+    """Run work that only needs the processor beside the event loop.
+
+    In a daemon thread: a server whose host went away must not wait for it.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_T] = loop.create_future()
+
+    def settle(set_it: Callable[[Any], None], value: object) -> None:
+        if not future.done():
+            set_it(value)
+
+    def work() -> None:
+        try:
+            result = function(*arguments)
+        except BaseException as error:
+            done = (future.set_exception, error)
+        else:
+            done = (future.set_result, result)
+        try:
+            loop.call_soon_threadsafe(settle, *done)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            return
+
+    threading.Thread(target=work, daemon=True).start()
+    return await future
