@@ -14,34 +14,32 @@ Whatever breaks off in between leaves an orphan, and an orphan hides nothing.
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from foldmark.cut import Tail
-from foldmark.errors import FoldmarkError, SummaryRejected
+from foldmark.errors import (
+    CompactionConflict,
+    FoldmarkError,
+    SummarizerUnavailable,
+    SummaryRejected,
+)
 from foldmark.ledger import Ledger
 from foldmark.messages import Message, tokens
 from foldmark.offload import offload
-from foldmark.summary import Draft, Request, Summarizer, accept, prose
+from foldmark.summary import SMALL_ENOUGH, Draft, Request, Summarizer, accept, prose
 
 LEDGER_CHARS = 3500
 """Room for the facts under a summary that a model wrote: about 1,000 tokens, which brought
 state recall of real model summaries from .39 to .76."""
 
+_FEWEST = 2  # messages that are worth folding
 _SHARE = 0.6  # of its source is the most that an offline summary takes
 
 Progress = Callable[[str, int, int], Awaitable[None]]
 """Told what is being done, how much of it is done, and how much there is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visible:
-    """What a model sees of a session now: sizes in characters."""
-
-    messages: int
-    chars: int
-    summary: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,36 +91,57 @@ class Log(Protocol):
         ...
 
 
-def plan(visible: Visible, tail: Tail, *, cut: int, end: int, folded: int, source: int) -> Plan:
-    """Put down what folding everything before position `cut` means."""
+def plan(
+    tail: Tail,
+    *,
+    first_kept: str,
+    kept: int,
+    cut: int,
+    end: int,
+    folded: int,
+    source: int,
+    visible: int,
+) -> Plan | None:
+    """Decide whether to fold what stands before position `cut`, and what that means.
+
+    `kept` messages stay from `first_kept` on, `folded` ones of `source` characters do not; a
+    model sees `visible` characters now. None when everything may stay, or what would be folded
+    is not worth a summary.
+    """
+    if tail.whole or folded < _FEWEST:
+        return None
     return Plan(
-        first_kept=tail.first_kept,
+        first_kept=first_kept,
         cut=cut,
         end=end,
         folded=folded,
-        kept=tail.count,
+        kept=kept,
         source=source,
-        tokens_before=tokens(visible.chars + visible.summary),
+        tokens_before=tokens(visible),
         tokens_kept=tokens(tail.chars),
     )
 
 
 async def compact(
-    log: Log, plan: Plan, summarizer: Summarizer, request: "Wish", progress: Progress | None = None
+    log: Log, plan: Plan, summarizer: Summarizer, wish: "Wish", progress: Progress | None = None
 ) -> Outcome:
     """Carry out a plan; the history a reader sees changes only if this returns.
 
     Raises:
         SummaryRejected: The summary could not stand in for what it covers.
+        SummarizerUnavailable: The summarizer broke down.
         CompactionConflict: Somebody else compacts, or the log grew since the plan was made.
 
     """
-    await log.mark(plan)
     draft = Draft("")
     try:
-        draft, outcome = await draw_up(log, plan, summarizer, request, progress)
+        await log.mark(plan)
+        draft, outcome = await draw_up(log, plan, summarizer, wish, progress)
+    except CompactionConflict:
+        raise
     except BaseException as error:
-        await log.seal(plan, draft, None, _reason(error))
+        with contextlib.suppress(FoldmarkError):  # what went wrong first is what matters
+            await log.seal(plan, draft, None, _reason(error))
         raise
     await log.seal(plan, draft, outcome, "")
     return outcome
@@ -139,10 +158,9 @@ async def draw_up(
         done += len(messages)
         if progress:
             await progress("reading", done, plan.folded)
-    budget = min(wish.budget, max(int(plan.source * _SHARE), 60))
-    draft = await summarizer.summarize(
-        Request(lambda: log.folded(plan), ledger, budget, wish.instructions)
-    )
+    budget = min(wish.budget, max(int(plan.source * _SHARE), SMALL_ENOUGH))
+    request = Request(lambda: log.folded(plan), ledger, budget, wish.instructions)
+    draft = await _ask(summarizer, request)
     accept(draft, source=plan.source, anchors=ledger.anchors())
     text = prose(draft.text)
     if summarizer.name != "extractive":
@@ -160,6 +178,20 @@ class Wish:
     instructions: str = ""
     project: str = ""
     branch: str = ""
+
+
+async def _ask(summarizer: Summarizer, request: Request) -> Draft:
+    """Let the summarizer write; whatever it breaks with becomes an error that can be acted on."""
+    try:
+        return await summarizer.summarize(request)
+    except FoldmarkError:
+        raise
+    except Exception as error:
+        raise SummarizerUnavailable(
+            f"The summarizer {summarizer.name!r} failed ({type(error).__name__}: {error}). Nothing "
+            "was lost: the history is as it was. Try again, pass a summary of your own, or use "
+            "summarizer='extractive', which needs no model."
+        ) from error
 
 
 def _reason(error: BaseException) -> str:

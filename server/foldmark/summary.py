@@ -18,7 +18,9 @@ _TRUNCATED = frozenset(
     {"max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"}
 )
 _NORMAL = frozenset({"end_turn", "stop", "stop_sequence"})
-_SMALL_ENOUGH = 400  # characters; below this the share of a tiny source says nothing
+SMALL_ENOUGH = 400
+"""Characters that a summary may always have: of a tiny source a share says nothing."""
+
 _REFUSAL = re.compile(
     r"\W*(i'?m sorry|sorry,|as an ai\b|unfortunately, i\b"
     r"|i (can'?t|cannot|am unable|'?m unable|apologi[sz]e)"
@@ -134,7 +136,7 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
         yield "echo_of_prompt", "it has headings and nothing below them"
     if draft.prompt and _share(_shingles(text), _shingles(draft.prompt)) > 0.5:
         yield "echo_of_prompt", "it repeats what the model was told to do"
-    if len(text) > max(source * 0.9, _SMALL_ENOUGH):
+    if len(text) > max(source * 0.9, SMALL_ENOUGH):
         yield (
             "not_smaller_than_source",
             f"it has {len(text):,} characters for {source:,} characters of history",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from foldmark.messages import Message, size
+from foldmark.messages import Message
 from foldmark.transcripts import api
 from foldmark.transcripts.fields import dumps
 from foldmark.transcripts.lines import well_formed
@@ -51,13 +51,9 @@ def read(messages: Sequence[Mapping[str, Any]], reader: Reader) -> list[Given]:
     sound = [well_formed(message) for message in messages]
     api.check(sound)
     given: list[Given] = []
-    records = [reader.record(value, dumps(value).encode()) for value in sound]
-    markers = {record.id for record in records if record.kind == "marker"}
-    for value, record in zip(sound, records, strict=True):
+    for value in sound:
+        record = reader.record(value, dumps(value).encode())
         message = reader.message(record.id, [value])
-        if record.kind == "summary" and record.parent not in markers:
-            # It answers no marker, so it hides nothing and is a message like any other.
-            record = replace(record, kind="message", chars=size(message.blocks))
         said = repr((message.role, message.blocks)).encode()
         digest = hashlib.blake2b(said, digest_size=8).hexdigest()
         given.append(Given(record, message, record.id or digest))

@@ -1,7 +1,7 @@
 """Compactions under way in this process, so that a repeated call joins and never pays twice."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -10,7 +10,10 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class _Job(Generic[_T]):
+    """A job, what it was asked for, and how many callers wait for it."""
+
     task: asyncio.Task[_T]
+    asked: Hashable
     waiting: int = 0
 
 
@@ -22,18 +25,33 @@ class Running(Generic[_T]):
         self._jobs: dict[str, _Job[_T]] = {}
 
     async def join(
-        self, session: str, start: Callable[[], Coroutine[Any, Any, _T]], wait: float | None
+        self,
+        session: str,
+        asked: Hashable,
+        start: Callable[[], Coroutine[Any, Any, _T]],
+        wait: float | None,
     ) -> _T | None:
         """Wait for the session's job, starting it if there is none; None after `wait` seconds.
 
-        The job goes on then. It ends early only when the last caller that waits is cancelled.
+        A job that was asked for something else, or is being cancelled, is waited out first. A job
+        goes on when nobody waits any more, and ends early only when its last caller is cancelled.
         """
-        job = self._jobs.get(session)
-        if job is None or job.task.done():
-            job = self._jobs[session] = _Job(asyncio.create_task(start()))
+        loop = asyncio.get_running_loop()
+        deadline = None if wait is None else loop.time() + wait
+
+        def left() -> float | None:
+            return None if deadline is None else max(deadline - loop.time(), 0)
+
+        while (job := self._jobs.get(session)) and not job.task.done():
+            if job.asked == asked and not job.task.cancelling():
+                break
+            if not (await asyncio.wait([job.task], timeout=left()))[0]:
+                return None
+        else:
+            job = self._jobs[session] = _Job(asyncio.create_task(start()), asked)
         job.waiting += 1
         try:
-            done, _ = await asyncio.wait([job.task], timeout=wait)
+            done, _ = await asyncio.wait([job.task], timeout=left())
         except asyncio.CancelledError:
             if job.waiting == 1:
                 job.task.cancel()
@@ -42,7 +60,8 @@ class Running(Generic[_T]):
             job.waiting -= 1
         if not done:
             return None
-        self._jobs.pop(session, None)
+        if self._jobs.get(session) is job:
+            del self._jobs[session]
         return job.task.result()
 
     async def stop(self) -> None:

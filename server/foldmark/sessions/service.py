@@ -34,7 +34,6 @@ SUMMARY_CHARS = 8_000
 """The room for an offline summary, in characters, so that it fits one answer with room to spare."""
 
 _PLANS = 5  # times to plan anew while messages keep arriving
-_FEWEST = 2  # messages that are worth folding
 
 
 class Sessions:
@@ -71,6 +70,7 @@ class Sessions:
             return Compaction("nothing_to_compact", which.session_id, "messages")
         done = await self._running.join(
             opened.log.session.id,
+            wish,
             lambda: self._compact(opened, wish, summarizer, caller, progress),
             wait,
         )
@@ -171,29 +171,23 @@ def _summarizer(wish: Compact) -> Summarizer:
 async def _plan(
     opened: Opened, standing: Standing, keep_tokens: int, caller: Caller
 ) -> Plan | None:
-    """Find what to fold; None when everything may stay or what is left is not worth it."""
-    room = int(keep_tokens * CHARS_PER_TOKEN)
-    newest = await opened.log.newest(standing.start, room)
+    """Measure what would fold; None when there is nothing to fold."""
+    newest = await opened.log.newest(standing.start, int(keep_tokens * CHARS_PER_TOKEN))
     own = 1 if newest and _is_own_call(newest[0].message, caller) else 0
     tail = cut.tail([placed.message for placed in newest[own:]], keep_tokens)
-    if tail.whole:
-        return None
-    first = newest[own + tail.count - 1] if tail.count else (newest[0] if own else None)
-    cut_at = first.pos if first else standing.end.pos + 1
+    kept = newest[: own + tail.count]
+    cut_at = kept[-1].pos if kept else standing.end.pos + 1
     before = await opened.log.store.before(opened.log.session.key, cut_at)
     gone = [one for one in standing.rewound if one.last < cut_at]
-    folded = before.messages - sum(one.messages for one in gone)
-    if folded < _FEWEST:
-        return None
-    return Plan(
-        first_kept=first.message.id if first else "",
+    return compaction.plan(
+        tail,
+        first_kept=kept[-1].message.id if kept else "",
+        kept=len(kept),
         cut=cut_at,
         end=standing.end.pos,
-        folded=folded,
-        kept=tail.count + own,
+        folded=before.messages - sum(one.messages for one in gone),
         source=before.chars - sum(one.chars for one in gone),
-        tokens_before=tokens(standing.visible_chars),
-        tokens_kept=tokens(tail.chars),
+        visible=standing.visible_chars,
     )
 
 

@@ -101,11 +101,12 @@ def _first(values: Iterable[str]) -> str:
 async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Record]) -> Log:
     """Read what `placement.Log` must know of the rows already there."""
     log = Log()
-    for pos, messages, chars in await connection.execute_fetchall(
-        "SELECT pos, messages, chars FROM log WHERE session = ? ORDER BY pos DESC LIMIT 1",
+    for pos, messages, chars, marked in await connection.execute_fetchall(
+        "SELECT pos, messages, chars, (SELECT max(head) FROM log WHERE session = ?1"
+        " AND kind = 'marker') FROM log WHERE session = ?1 ORDER BY pos DESC LIMIT 1",
         (key,),
     ):
-        log.pos, log.messages, log.chars = pos, messages, chars
+        log.pos, log.messages, log.chars, log.marked = pos, messages, chars, marked or 0
     if not log.pos:
         return log
     names = {r.id for r in records} | {r.parent for r in records if r.parent}

@@ -60,13 +60,15 @@ class Rewind:
 class Log:
     """The end of one session's log, ready to take more records.
 
-    `known` must hold every row whose id is among the new records' ids and parents, `prompts` the
-    prompts on the active branch behind the earliest of those parents, oldest first.
+    `marked` is the position of its newest marker. `known` must hold every row whose id is among
+    the new records' ids and parents, `prompts` the prompts on the active branch behind the
+    earliest of those parents, oldest first.
     """
 
     pos: int = 0
     messages: int = 0
     chars: int = 0
+    marked: int = 0
     known: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
     prompts: list[Prompt] = field(default_factory=list[Prompt])
     rewinds: list[Rewind] = field(default_factory=list[Rewind])
@@ -85,12 +87,15 @@ class Log:
         if versions:
             head = versions[0].head
         elif parent is not None and record.message and parent.message == record.message:
-            head = parent.head
+            # What comes after a marker is a message of its own: a boundary covers only what it saw.
+            head = parent.head if parent.head > self.marked else pos
         if record.prompt and head == pos:
             if parent is not None:
                 self._rewind(parent.pos, record.at)
             self.prompts.append(Prompt(pos, record.at))
         self.pos = pos
+        if record.kind == "marker":
+            self.marked = pos
         self.messages += record.kind == "message" and head == pos
         self.chars += record.chars
         versions.append(Place(pos, head, record.message, record.raw))

@@ -17,6 +17,8 @@ _LEAST_DULL = 400
 _CRAMPED = 1_500
 _RUN = 6
 _NEXT = "Next step"
+_GO_ON = "Go on from the messages that follow."
+_SHORTEST = 60  # characters that any summary must have to be accepted
 _CHARS_A_NAME = 40
 _LEAST_NAMES = 200
 
@@ -41,7 +43,7 @@ def written(ledger: Ledger, budget: int, instructions: str = "") -> str:
     while _dull(text) and budget > _LEAST_DULL:
         budget //= 2
         text = _composed(ledger, budget, focus)
-    return text
+    return text if len(text) >= _SHORTEST else f"{text}\n- {_GO_ON}"
 
 
 def _composed(ledger: Ledger, budget: int, focus: str) -> str:
@@ -113,7 +115,7 @@ def _next_step(ledger: Ledger, budget: int) -> str:
     if intent := ledger.prose.intent(room):
         lines.append(f"- The assistant said last: {intent}")
     if len(lines) == 1:
-        lines.append("- Go on from the messages that follow.")
+        lines.append(f"- {_GO_ON}")
     return "\n".join(lines)
 
 
@@ -121,7 +123,7 @@ def _least(ledger: Ledger, budget: int) -> str:
     """Write the request and the next step when there is room for nothing else."""
     last = ledger.requests.last
     goal = escaped(last.text) if last else ""
-    step = escaped(ledger.prose.intent(budget) or goal) or "Go on from the messages that follow."
+    step = escaped(ledger.prose.intent(budget) or goal) or _GO_ON
     head, foot = "## Goal\n- ", f"## {_NEXT}\n- "
     room = budget - len(head) - len(foot) - 2
     if goal and room >= 24:

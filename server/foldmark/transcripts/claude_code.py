@@ -47,7 +47,7 @@ class ClaudeCode:
 
     def recognizes(self, record: Json) -> bool:
         """Tell whether this record is of Claude Code's making."""
-        return record.get("type") in _TYPES and not _OURS.isdisjoint(record)
+        return text(record.get("type")) in _TYPES and not _OURS.isdisjoint(record)
 
     def record(self, record: Json, raw: bytes) -> Record:
         """Read one line for the log."""

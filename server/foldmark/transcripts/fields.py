@@ -19,6 +19,11 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def name(value: Any) -> str:
+    """Take an id or another name: a string, without the NULs that a database cannot look up."""
+    return text(value).replace("\0", "\ufffd")
+
+
 def items(value: Any) -> list[Any]:
     """Take a list, else an empty one."""
     return cast("list[Any]", value) if isinstance(value, list) else []

@@ -43,11 +43,10 @@ _UNFOLDED = ("text/plain", "application/x-directory")
 def entries(messages: Sequence[Mapping[str, Any]]) -> list[Entry]:
     """Read a session's messages as entries, in the order of time.
 
-    A summary counts as one only under a marker: opencode has also given a compaction's summary as
-    the answer to an ordinary question.
+    A summary under no marker stays one, and makes no boundary: opencode has also given a
+    compaction's summary as the answer to an ordinary question.
     """
-    markers = {_id(record) for record in messages if is_marker(record)}
-    return [_entry(record, markers) for record in _in_order(messages)]
+    return [_entry(record) for record in _in_order(messages)]
 
 
 def is_marker(record: Json) -> bool:
@@ -56,7 +55,7 @@ def is_marker(record: Json) -> bool:
 
 
 def is_summary(record: Json) -> bool:
-    """Tell whether this message is called a summary; it is one only if its parent is a marker."""
+    """Tell whether this message is called a summary; it counts only if its parent is a marker."""
     info = _info(record)
     return info.get("role") == "assistant" and info.get("summary") is True
 
@@ -113,12 +112,10 @@ def summary(record: Json, marker: str = "", id: str = "") -> Summary:
     )
 
 
-def _entry(record: Json, markers: set[str]) -> Entry:
+def _entry(record: Json) -> Entry:
     if is_marker(record):
         return marker(record)
-    if is_summary(record) and text(_info(record).get("parentID")) in markers:
-        return summary(record)
-    return message(record)
+    return summary(record) if is_summary(record) else message(record)
 
 
 def _in_order(messages: Sequence[Json]) -> list[Json]:
