@@ -161,9 +161,10 @@ async def draw_up(
     budget = min(wish.budget, max(int(plan.source * _SHARE), SMALL_ENOUGH))
     request = Request(lambda: log.folded(plan), ledger, budget, wish.instructions)
     draft = await _ask(summarizer, request)
-    accept(draft, source=plan.source, anchors=ledger.anchors())
+    anchors = () if summarizer.from_ledger else ledger.anchors()
+    accept(draft, source=plan.source, anchors=anchors)
     text = prose(draft.text)
-    if summarizer.name != "extractive":
+    if not summarizer.from_ledger:
         room = min(LEDGER_CHARS, int(plan.source * 0.9) - len(text) - 2)
         text = "\n\n".join(part for part in (text, ledger.block(max(room, 0))) if part)
     after = tokens(len(text)) + plan.tokens_kept

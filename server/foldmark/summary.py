@@ -75,9 +75,14 @@ class Draft:
 
 
 class Summarizer(Protocol):
-    """One way to write a summary."""
+    """One way to write a summary.
+
+    `from_ledger` tells that it only quotes the ledger: then nothing is gained by checking it
+    against the ledger, or by adding the ledger to it.
+    """
 
     name: str
+    from_ledger: bool
 
     async def summarize(self, request: Request) -> Draft:
         """Write the summary of the folded messages.

@@ -4,8 +4,6 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -26,8 +24,8 @@ from foldmark.requests import (
     View,
 )
 from foldmark.sessions.service import Sessions
-from foldmark.store.store import open_store
-from foldmark_server import __version__, arguments, paging, settings, tables
+from foldmark_server import __version__, arguments, paging, tables
+from foldmark_server.engine import open_engine
 from foldmark_server.screen import FAILED, Bar, bar, exits, write_json
 
 EXIT_CODES = """\b
@@ -230,25 +228,12 @@ def _work(folder: Path | None, job: Callable[[Sessions, Bar], Awaitable[_T]]) ->
 
     async def work() -> _T:
         with bar() as seen:
-            async with _engine(folder) as engine:
+            # The path comes from the person at the keyboard, not from an assistant.
+            also = (folder,) if folder else ()
+            async with open_engine(os.environ, *also) as engine:
                 return await job(engine, seen)
 
     return asyncio.run(work())
-
-
-@asynccontextmanager
-async def _engine(folder: Path | None) -> AsyncGenerator[Sessions]:
-    chosen = settings.read(os.environ)
-    places = chosen.folders
-    if folder:
-        # The path comes from the person at the keyboard, not from an assistant.
-        places = replace(places, allowed=(*places.allowed, folder))
-    async with open_store(chosen.database) as store:
-        engine = Sessions(store, places, summary_chars=chosen.summary_chars)
-        try:
-            yield engine
-        finally:
-            await engine.stop()
 
 
 async def _stream(pages: AsyncGenerator[History], seen: Bar) -> None:

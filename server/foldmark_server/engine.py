@@ -1,7 +1,9 @@
-"""The engine over the user's settings. Imported at the first call, since a start need not pay it."""
+"""The engine over the user's settings; imported at the first call, as a start need not pay it."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 
 from foldmark.sessions.service import Sessions
 from foldmark.store.store import open_store
@@ -9,8 +11,10 @@ from foldmark_server import settings
 
 
 @asynccontextmanager
-async def open_engine(environ: Mapping[str, str]) -> AsyncGenerator[Sessions]:
+async def open_engine(environ: Mapping[str, str], *also_allowed: Path) -> AsyncGenerator[Sessions]:
     """Open the store that the settings name, and end what is under way before it closes.
+
+    Transcripts under the folders `also_allowed` may be read too.
 
     Raises:
         InvalidRequest: A setting makes no sense.
@@ -19,7 +23,8 @@ async def open_engine(environ: Mapping[str, str]) -> AsyncGenerator[Sessions]:
     """
     chosen = settings.read(environ)
     async with open_store(chosen.database) as store:
-        engine = Sessions(store, chosen.folders, summary_chars=chosen.summary_chars)
+        folders = replace(chosen.folders, allowed=(*chosen.folders.allowed, *also_allowed))
+        engine = Sessions(store, folders, summary_chars=chosen.summary_chars)
         try:
             yield engine
         finally:

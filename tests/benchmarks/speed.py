@@ -30,6 +30,7 @@ from foldmark.requests import Caller, Compact, Query, Which
 from foldmark.sessions.folders import Folders
 from foldmark.sessions.service import Sessions
 from foldmark.store.store import open_store
+from foldmark.summarizers.extractive import written
 from foldmark_server.app import build
 
 BARE_SERVER = """
@@ -189,9 +190,7 @@ def extracting(report: Report) -> None:
     for megabytes in (2, 8):
         told = conversation(megabytes)
         started = time.perf_counter()
-        ledger = Ledger()
-        ledger.add(told)
-        ledger.block(8_000)
+        summarize(told)
         per_mb.append((time.perf_counter() - started) / megabytes)
     report.row("extractive summary, a MB", per_mb[1], "s", 0.5)
     report.row("extractive summary, 8 MB to 2 MB, a MB", per_mb[1] / per_mb[0], "x", 1.3)
@@ -203,10 +202,14 @@ def extracting(report: Report) -> None:
     }.items():
         told = [Message("u", "user", (Text(text),)), Message("t", "user", (ToolResult("c", text),))]
         started = time.perf_counter()
-        ledger = Ledger()
-        ledger.add(told)
-        ledger.block(8_000)
+        summarize(told)
         report.row(f"extractive, 5 MB of {what}", time.perf_counter() - started, "s", 4)
+
+
+def summarize(told: list[Message]) -> str:
+    ledger = Ledger()
+    ledger.add(told)
+    return written(ledger, 8_000)
 
 
 def conversation(megabytes: int) -> list[Message]:

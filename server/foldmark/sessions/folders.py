@@ -70,18 +70,18 @@ class Folders:
             else [f"*/{name}.jsonl"]
         )
         found = [path for pattern in patterns for path in self._glob(pattern)]
-        return max(found, key=_modified, default=None)
+        return max(found, key=modified, default=None)
 
     def transcripts(self, project: Path | None = None) -> list[Path]:
         """List the main transcripts, of one project folder or of all, newest first."""
         slug = _NOT_SLUG.sub("-", str(project)) if project else "*"
         found = [path for path in self._glob(f"{slug}/*.jsonl") if not is_agent(path)]
-        return sorted(found, key=_modified, reverse=True)
+        return sorted(found, key=modified, reverse=True)
 
     def subagents(self, transcript: Path) -> list[Path]:
         """List the transcripts of the subagents that worked for a session, oldest first."""
         folder = transcript.with_suffix("") / "subagents"
-        return sorted(_files(folder, "**/agent-*.jsonl"), key=_modified) if folder.is_dir() else []
+        return sorted(_files(folder, "**/agent-*.jsonl"), key=modified) if folder.is_dir() else []
 
     def _glob(self, pattern: str) -> Iterator[Path]:
         return _files(self.projects, pattern)
@@ -117,7 +117,8 @@ def _files(root: Path, pattern: str) -> Iterator[Path]:
             continue
 
 
-def _modified(path: Path) -> float:
+def modified(path: Path) -> float:
+    """Tell when a file was last written to, in seconds since 1970; 0 if that cannot be told."""
     try:
         return path.stat().st_mtime
     except OSError:

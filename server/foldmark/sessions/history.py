@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from foldmark import render, replay
 from foldmark.errors import InvalidRequest, SessionNotFound
 from foldmark.messages import Message, Reasoning, Summary, size, tokens
-from foldmark.requests import MOST_CHARS, History, Json, Query
+from foldmark.requests import History, Json, Query
 from foldmark.sessions import attempts, cursor, pages
 from foldmark.sessions.cursor import Cursor
 from foldmark.sessions.log import Placed, SessionLog, Standing
@@ -19,7 +19,10 @@ _MOST_AT_ONCE = 32  # messages read from the log at a time
 _USUAL = 1_000  # characters of a message, so that the first trip to the log mostly suffices
 _FULL = 0.8  # of a page is enough not to go to the log again
 _ENVELOPE = 700  # characters for the fields around the messages, beside those of open length
+_MOST_ASIDE = 1_200  # characters for warnings and orphans
 _LISTED = 10
+
+_T = TypeVar("_T")
 
 
 async def history(opened: Opened, query: Query) -> History:
@@ -33,8 +36,8 @@ async def history(opened: Opened, query: Query) -> History:
     log = opened.log
     standing = await log.standing(opened.seen)
     about = await _about(opened, standing, query)
-    room = min(query.max_chars, MOST_CHARS) - _ENVELOPE - _open_length(about)
-    room = max(room, query.max_chars // 3)
+    room = query.max_chars - _ENVELOPE - _open_length(about) - _asides(query)
+    room = max(room, query.max_chars // 8)
     in_force = standing.boundary.marker.id if standing.boundary else ""
     view = f"message:{query.message_id}" if query.message_id else f"{query.view}:{query.format}"
     at = cursor.read(query.cursor, view, in_force) if query.cursor else None
@@ -60,11 +63,17 @@ async def _about(opened: Opened, standing: Standing, query: Query) -> History:
     rewound = standing.end.messages - standing.total
     if query.view == "full" and query.format != "text" and rewound:
         warnings.append(f"{rewound} rewound messages are left out; format='text' shows them")
-    if len(standing.orphans) > _LISTED:
-        warnings.append(f"{len(standing.orphans)} orphan markers, the newest {_LISTED} listed")
     subagents = opened.seen.children
     if len(subagents) > _LISTED:
         warnings.append(f"{len(subagents)} subagents, the newest {_LISTED} listed")
+    orphans = [
+        {"compaction_id": orphan.marker.id, "at": orphan.marker.at, "reason": orphan.reason[:200]}
+        for orphan in standing.orphans
+    ]
+    asides = _asides(query)
+    listed = _fitting_in(orphans, asides // 2)
+    if len(listed) < len(orphans):
+        warnings.append(f"{len(orphans)} orphan markers; view='full' shows each")
     return History(
         session_id=session.id,
         assistant=session.assistant,
@@ -74,20 +83,32 @@ async def _about(opened: Opened, standing: Standing, query: Query) -> History:
         view=query.view,
         format=query.format,
         boundary=_boundary(standing),
-        orphans=[
-            {
-                "compaction_id": orphan.marker.id,
-                "at": orphan.marker.at,
-                "reason": orphan.reason[:200],
-            }
-            for orphan in standing.orphans[:_LISTED]
-        ],
+        orphans=listed,
         subagents=subagents[-_LISTED:],
         total_messages=standing.total,
         visible_messages=standing.visible_messages,
         visible_tokens=tokens(standing.visible_chars),
-        warnings=warnings,
+        warnings=_fitting_in(warnings, asides - asides // 2),
     )
+
+
+def _asides(query: Query) -> int:
+    """Set room aside for warnings and orphans.
+
+    The same whether there are any or not: a failed attempt must not move a single message to
+    another page.
+    """
+    return min(_MOST_ASIDE, query.max_chars // 8)
+
+
+def _fitting_in(told: list[_T], room: int) -> list[_T]:
+    """Keep the first things that fit."""
+    left = room
+    for number, one in enumerate(told):
+        left -= pages.size(one) + 1
+        if left < 0:
+            return told[:number]
+    return told
 
 
 def _boundary(standing: Standing) -> Json | None:
@@ -106,7 +127,7 @@ def _boundary(standing: Standing) -> Json | None:
 
 def _open_length(about: History) -> int:
     free = (about.session_id, about.project, about.title, about.how)
-    return pages.size([about.boundary, about.orphans, about.subagents, about.warnings, free])
+    return pages.size([about.boundary, about.subagents, free])
 
 
 async def _text(

@@ -1,6 +1,7 @@
 """The sessions there are: in the store, and on disk waiting to be imported."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,8 @@ async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller)
         InvalidRequest: The cursor or the project is none.
 
     """
-    known = [_of_store(s) for s in await store.sessions() if not s.parent]
-    held = {session.id for session in known}
-    known += [
-        found
-        for path in places.transcripts()
-        if folders.session_id(path) not in held and (found := _of_disk(path)) is not None
-    ]
+    stored = {s.id: _of_store(s) for s in await store.sessions() if not s.parent}
+    known = list(_merged(stored, places.transcripts()))
     project, scope = _scope(wanted.project, known, caller)
     view = f"sessions:{project}:{wanted.assistant}:{wanted.query}"
     matching = sorted((s for s in scope if _matches(s, wanted)), key=lambda s: (-s.updated, s.id))
@@ -47,6 +43,19 @@ async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller)
         total=len(matching),
         next_cursor=str(Cursor(view, more)) if more < len(matching) else None,
     )
+
+
+def _merged(stored: dict[str, Listed], transcripts: Iterable[Path]) -> Iterator[Listed]:
+    """Put stored sessions and those on disk together; one that goes on is as new as its file."""
+    for path in transcripts:
+        held = stored.pop(folders.session_id(path), None)
+        if held is None:
+            held = _of_disk(path)
+        else:
+            held = replace(held, updated=max(held.updated, folders.modified(path)))
+        if held is not None:
+            yield held
+    yield from stored.values()
 
 
 def _scope(project: str, known: list[Listed], caller: Caller) -> tuple[str, list[Listed]]:

@@ -25,6 +25,7 @@ from foldmark.transcripts.record import Reader
 FILES: Reader = ClaudeCode()
 """The reader of transcript files."""
 
+_NEAR = 3
 _OUR_COPY = "This is the copy that Foldmark keeps."
 _HANDED_OVER = "messages:"  # in place of a path, for a session that never had a file
 
@@ -153,7 +154,8 @@ def _opened(store: Store, seen: Overview, how: str, warnings: Sequence[str]) -> 
 async def _unknown(store: Store, places: Folders, id: str) -> str:
     known = {session.id for session in await store.sessions()}
     known.update(folders.session_id(path) for path in places.transcripts())
-    near = difflib.get_close_matches(id, sorted(known), n=3, cutoff=0.3)
+    begin = sorted(other for other in known if id and other.startswith(id))[:_NEAR]
+    near = begin or difflib.get_close_matches(id, sorted(known), n=_NEAR, cutoff=0.3)
     hint = f"The nearest are {', '.join(map(repr, near))}. " if near else ""
     return (
         f"There is no session {id!r}. Nothing was changed. {hint}"

@@ -7,6 +7,7 @@ class CallersOwn:
     """Hands over the summary that came with the call."""
 
     name = "caller"
+    from_ledger = False
 
     def __init__(self, text: str) -> None:
         """Hold the text as it came."""

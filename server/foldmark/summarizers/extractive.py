@@ -27,6 +27,7 @@ class Extractive:
     """Writes a summary from the ledger alone."""
 
     name = "extractive"
+    from_ledger = True
 
     async def summarize(self, request: Request) -> Draft:
         """Write the summary of the folded messages."""

@@ -13,7 +13,7 @@ from typing import Any
 from foldmark import messages
 from foldmark.messages import Block, Message, Role, Summary, Text
 from foldmark.transcripts import blocks
-from foldmark.transcripts.fields import items, mapping, text
+from foldmark.transcripts.fields import items, mapping, name, text
 from foldmark.transcripts.record import Json, Kind, Record
 
 ASSISTANT = "claude-code"
@@ -55,9 +55,9 @@ class ClaudeCode:
         built = self.message("", [record]) if kind == "message" else None
         return Record(
             kind=kind,
-            id=text(record.get("uuid")) or f"~{blake2b(raw, digest_size=12).hexdigest()}",
+            id=name(record.get("uuid")) or f"~{blake2b(raw, digest_size=12).hexdigest()}",
             raw=raw,
-            parent=text(record.get("parentUuid")),
+            parent=name(record.get("parentUuid")),
             message=_message_id(record) if built and built.role == "assistant" else "",
             thread=_thread(record),
             role=built.role if built else "",
@@ -113,7 +113,7 @@ def _kind(record: Json) -> Kind:
 
 
 def _message_id(record: Json) -> str:
-    return text(mapping(record.get("message")).get("id"))
+    return name(mapping(record.get("message")).get("id"))
 
 
 def _content(record: Json) -> Any:
@@ -161,7 +161,7 @@ def _error(record: Json) -> str:
 def _thread(record: Json) -> str:
     if record.get("isSidechain") is not True:
         return ""
-    agent = text(record.get("agentId"))
+    agent = name(record.get("agentId"))
     return f"agent-{agent}" if agent else "sidechain"
 
 
@@ -169,9 +169,8 @@ def _first_kept(record: Json) -> str:
     """Name the first message that the compaction kept word for word."""
     metadata = mapping(record.get("compactMetadata"))
     kept = items(mapping(metadata.get("preservedMessages")).get("uuids"))
-    return (
-        text(kept[0]) if kept else text(mapping(metadata.get("preservedSegment")).get("headUuid"))
-    )
+    head = mapping(metadata.get("preservedSegment")).get("headUuid")
+    return name(kept[0] if kept else head)
 
 
 def _title(record: Json) -> str:
