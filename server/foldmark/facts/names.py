@@ -26,7 +26,7 @@ _HASH = re.compile(r"^(?=[0-9a-f]*\d)[0-9a-f]{7,40}$")
 _ESCAPED = re.compile(r"\\[ntr]")
 _FLAG = re.compile(r"^--[a-z][\w-]{1,40}$")
 _PATH = re.compile(r"^(?:[\w.@~+-]{0,80}/){1,20}[\w.@+-]{1,100}$|^[\w-]{1,80}\.[a-zA-Z]\w{0,5}$")
-_IDENTIFIER = re.compile(r"^\w+(?:[.:]{1,2}\w+)*$")
+_IDENTIFIER = re.compile(r"^_*[^\W_]\w*(?:[.:]{1,2}\w+)*$")
 _MIXED = re.compile(r"[a-z][A-Z]|[a-zA-Z]_[a-zA-Z]|[A-Z]{2}[a-z]|\w[.:]\w|\w_\w")
 _LEAD = ",:;!?-'\""
 _TAIL = ".,:;!?-'\"/"
