@@ -341,11 +341,8 @@ def marked(**more: Any) -> Json:
                     finish="stop",
                 ),
             ],
-            [
-                Message("msg_u", "user", (Text("q"),)),
-                Message("msg_a", "assistant", (Text("a"),)),
-            ],
-            id="50 a summary under an ordinary question is a reply",
+            [Message("msg_u", "user", (Text("q"),)), Summary("msg_a", "msg_u", "a", "stop")],
+            id="48 a summary under an ordinary question answers no marker",
         ),
         pytest.param(
             [

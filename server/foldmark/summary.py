@@ -6,6 +6,7 @@
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Protocol
 
 from foldmark.errors import SummaryRejected
@@ -21,13 +22,19 @@ _NORMAL = frozenset({"end_turn", "stop", "stop_sequence"})
 SMALL_ENOUGH = 400
 """Characters that a summary may always have: of a tiny source a share says nothing."""
 
+_REGRET = r"(?:(?:i'?m|i am) sorry|sorry|unfortunately|i apologi[sz]e)\b[*_]*[,.]?\s+(?:but\s+)?"
+_WHAT = r"(?:conversation|transcript|summary|messages?|session|history|text|content)"
 _REFUSAL = re.compile(
-    r"\W*(i'?m sorry|sorry,|as an ai\b|unfortunately, i\b"
-    r"|i (can'?t|cannot|am unable|'?m unable|apologi[sz]e)"
-    r"|(there is )?no conversation|please (provide|share|paste)"
-    r"|it (seems|looks like) (there is|you)"
-    r"|api error|error:|\w*(validation|throttling)exception|throttl|overloaded|rate limit"
-    r"|internal server error|\(?no summary|nothing to summari[sz]e)",
+    rf"\W*(?:(?:{_REGRET})?(?:i|we)\s?(?:can'?t|cannot|'?m unable to|am unable to|'?m not able to"
+    r"|am not able to|do not|don'?t|have no|haven'?t)\s(?:help|assist|comply|do (?:that|this)|see"
+    r"|summari[sz]e|access|have access|have any|find any|provide|fulfil)"
+    r"|as an ai\b|nothing to summari[sz]e"
+    rf"|(?:there (?:is|was|are) )?no {_WHAT}(?: (?:to|was|were|is|has|in|provided|yet)\b|[).:!])"
+    rf"|(?:(?:sure|ok|okay|of course|certainly)\W+)?(?:(?:could|can|would) you )?please"
+    rf" (?:provide|share|paste|send|include)(?: me)? (?:the|your|a|any|some|more) (?:\w+ )?{_WHAT}"
+    r"|it (?:seems|looks like|appears)(?: that)? (?:there (?:is|was|are) no|you (?:have|did)n[o']t)"
+    r"|(?:api )?error\s?:\s?(?:\d{3}\b|http)|\w*exception\s?:\s"
+    r"|(?:rate limit exceeded|overloaded|internal server error)\s?[.:!])",
     re.IGNORECASE,
 )
 _REFUSAL_LENGTH = 1500
@@ -38,7 +45,7 @@ _BLANK_ITEM = re.compile(
     r"\s*[-*]?\s*(\(?(none|n/a|tbd|todo)\)?|\[[^\]]*\]|<[^>]*>|\.\.\.)?\s*$", re.IGNORECASE
 )
 _NEXT_STEP = re.compile(
-    r"^[\s#*\d.)_-]*next\s+(?:steps?|actions?|moves?)\b[*_]*(?P<rest>.*)(?P<below>(?:\n.*)*)",
+    r"^[\s#*\d.)_-]*(?:optional\s+)?next\s+(?:steps?|actions?|moves?)(?![^\W_])[*_]*(?P<rest>.*)(?P<below>(?:\n.*)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _WORD = re.compile(r"\w+")
@@ -132,7 +139,7 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
         yield "tool_call_instead_of_text", "the model called a tool instead of writing"
     if not text:
         yield "empty", "it holds no text"
-    if len(text) < _REFUSAL_LENGTH and _REFUSAL.match(text):
+    if len(text) < _REFUSAL_LENGTH and _REFUSAL.match(_opening(text)):
         yield "refusal_or_error", f"it reads like a refusal or an error ({text[:80]!r})"
     shortest = min(200, max(60, source // 20))
     if len(text) < shortest:
@@ -151,8 +158,16 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
         yield "repetitive", "it says the same over and over"
     if len(anchors) >= _COVERAGE_ANCHORS and _covered(text, anchors) < 0.2 * len(anchors):
         yield "coverage", "it names almost nothing that this session is about"
+    if "<summary>" in draft.text and END_MARK not in draft.text:
+        yield "truncated", "its <summary> tag was never closed"
     if not finish and END_MARK not in draft.text and not _has_next_step(text):
         yield "truncated", "it has no end: no 'Next step:' section with something in it"
+
+
+def _opening(text: str) -> str:
+    """Find where the words begin, behind any heading."""
+    lines = text.replace("\u2019", "'").splitlines()
+    return "\n".join(dropwhile(lambda line: not line.strip() or _HEADING.match(line), lines))
 
 
 def _filled(text: str) -> bool:

@@ -57,7 +57,7 @@ def synthetic(templates: str) -> None:
             stale += f"- {planted.stale}" in rules
             injected += planted.injected[:40] in rules
         print_row(f"{templates} {budget}", held)
-        print(f"  stale as current {stale}, injected as rule {injected} of {len(made)}")  # noqa: T201
+        print(f"  stale as current {stale}, injected as rule {injected} of {len(made)}")
 
 
 def real(folder: Path) -> None:
@@ -99,19 +99,19 @@ def real(folder: Path) -> None:
     for budget, values in states.items():
         hind = f"{mean(names[budget]):.2f}" if names[budget] else "-"
         print_row(f"{budget}", by_category[budget])
-        print(  # noqa: T201
+        print(
             f"  STATE {mean(values):.3f}  PROBES {mean(shares[budget]):.3f}  HIND {hind}"
             f"  ({len(values)} cases, {len(names[budget])} with names)"
         )
     if chars:
-        print(f"{seconds / chars * 1e6:.2f} s/MB")  # noqa: T201
+        print(f"{seconds / chars * 1e6:.2f} s/MB")
 
 
 def print_row(label: str, held: dict[str, list[bool]]) -> None:
     """Print recall by category."""
     whole = mean(mean(answers) for answers in held.values())
     parts = "  ".join(f"{category} {mean(held[category]):.2f}" for category in sorted(held))
-    print(f"{label}: mean {whole:.3f}  {parts}")  # noqa: T201
+    print(f"{label}: mean {whole:.3f}  {parts}")
 
 
 def read(path: Path) -> tuple[list[Message], str, str]:

@@ -26,7 +26,7 @@ import transcript
 
 from foldmark.ledger import Ledger
 from foldmark.messages import Message, Text, ToolCall, ToolResult
-from foldmark.requests import Caller, Compact, Query, Which
+from foldmark.requests import Caller, Query, Which
 from foldmark.sessions.folders import Folders
 from foldmark.sessions.service import Sessions
 from foldmark.store.store import open_store
@@ -128,37 +128,33 @@ async def import_child(path: Path, database: Path) -> None:
 
 async def reading(report: Report, folder: Path, messages: int) -> None:
     """Read the first visible page, and sync one new message, of a small and a large session."""
-    caller = Caller(folder)
-    small = folder / "small.jsonl"
-    transcript.write(small, 1_000)
-    pages: list[float] = []
-    for name, database in ((small, folder / "small.db"), (folder / "big.jsonl", folder / "big.db")):
-        which = Which(transcript_path=str(name))
-        async with open_store(database) as store:
-            engine = Sessions(store, Folders(folder, (folder,)))
-            page = await engine.history(which, Query(), caller)
-            read = await median(lambda: engine.history(which, Query(), caller))
-            floor = await bare_read(database, len(page.messages))
-            note = f"{read:.2f} ms against {floor:.2f} ms for {len(page.messages)} messages"
-            report.row(
-                f"first page, {page.total_messages:,} messages", read / floor, "x", 3.0, note
-            )
-            pages.append(read)
+    transcript.write(folder / "small.jsonl", 1_000)
+    small = await reading_one(report, folder, "small")
+    large = await reading_one(report, folder, "big")
+    report.row(f"first page, {messages:,} to 1,000 messages", large / small, "x", 1.5)
 
-            async def grow() -> Any:
-                with name.open("ab") as file:
-                    parent = os.urandom(8).hex()
-                    line = {"type": "user", "uuid": parent, "sessionId": "x", "timestamp": parent}
-                    file.write(orjson.dumps({**line, "message": {"content": "one more"}}) + b"\n")
-                return await engine.history(which, Query(), caller)
 
-            synced = await median(grow, times=15)
-            report.row(f"sync of one, {page.total_messages:,} messages", synced, "ms", 20)
-            if name == small:
-                await engine.compact(which, Compact(), caller)
-                read = await median(lambda: engine.history(which, Query(), caller))
-                print(f"     first page behind a boundary {read:.2f} ms")
-    report.row("first page, large to small session", pages[1] / pages[0], "x", 1.5)
+async def reading_one(report: Report, folder: Path, name: str) -> float:
+    path, database = folder / f"{name}.jsonl", folder / f"{name}.db"
+    which, caller = Which(transcript_path=str(path)), Caller(folder)
+    async with open_store(database) as store:
+        engine = Sessions(store, Folders(folder, (folder,)))
+        page = await engine.history(which, Query(), caller)
+        read = await median(lambda: engine.history(which, Query(), caller))
+        floor = await bare_read(database, len(page.messages))
+        note = f"{read:.2f} ms against {floor:.2f} ms for {len(page.messages)} messages"
+        report.row(f"first page, {page.total_messages:,} messages", read / floor, "x", 3.0, note)
+
+        async def grow() -> Any:
+            id = os.urandom(8).hex()
+            line = {"type": "user", "uuid": id, "sessionId": "x", "message": {"content": "more"}}
+            with path.open("ab") as file:
+                file.write(orjson.dumps(line) + b"\n")
+            return await engine.history(which, Query(), caller)
+
+        synced = await median(grow, times=15)
+        report.row(f"sync of one, {page.total_messages:,} messages", synced, "ms", 20)
+        return read
 
 
 async def bare_read(database: Path, messages: int) -> float:

@@ -8,11 +8,14 @@ from typing import Any
 
 import orjson
 
-_WORDS = tuple(f"{stem}{ending}" for stem in (
-    "parse config cache index query route token session buffer worker branch commit merge retry "
-    "timeout schema record ledger summary boundary render folder import export signal thread "
-    "socket header payload cursor window budget margin vector matrix kernel driver module"
-).split() for ending in ("", "s", "ed", "ing", "er", "_id", "_path", "_count"))  # fmt: skip
+_STEMS = (
+    *("parse", "config", "cache", "index", "query", "route", "token", "session", "buffer"),
+    *("worker", "branch", "commit", "merge", "retry", "timeout", "schema", "record", "ledger"),
+    *("summary", "boundary", "render", "folder", "import", "export", "signal", "thread"),
+    *("socket", "header", "payload", "cursor", "window", "budget", "margin", "vector", "matrix"),
+)
+_ENDINGS = ("", "s", "ed", "ing", "er", "_id", "_path", "_count")
+_WORDS = tuple(f"{stem}{ending}" for stem in _STEMS for ending in _ENDINGS)
 
 
 def lines(messages: int, output_words: int = 560, seed: int = 7) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from foldmark.errors import FoldmarkError
+from foldmark.transcripts.lines import well_formed
 
 
 class StrictTool(Tool):
@@ -22,7 +23,7 @@ class StrictTool(Tool):
         """Run the tool; every failure that the caller can mend reaches it in words."""
         self._check_names(arguments)
         try:
-            return await super().run(arguments, context, convert_result)
+            return await super().run(well_formed(arguments), context, convert_result)
         except ToolError as error:
             match error.__cause__:
                 case ValidationError() as cause:

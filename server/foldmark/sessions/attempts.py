@@ -63,7 +63,7 @@ def read(rows: Iterable[Stored], reader: Reader) -> Iterator[Marker | Summary]:
             continue
         seen.add(row.id)
         if row.kind == "marker":
-            yield Marker(row.id, row.first_kept, row.at)
+            yield Marker(row.id, row.target, row.at)
         elif row.ours:
             yield _summary(row)
         else:

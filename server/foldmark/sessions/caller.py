@@ -16,6 +16,7 @@ from foldmark.errors import AmbiguousSession, SessionNotFound
 from foldmark.requests import Caller
 from foldmark.sessions import folders
 from foldmark.sessions.folders import Folders
+from foldmark.sessions.glimpse import glimpse
 
 _TAIL = 512 * 1024  # bytes at a transcript's end in which a call that is under way must stand
 _NEWEST = 12  # transcripts to look into
@@ -76,7 +77,7 @@ def _holding(caller: Caller, places: Folders) -> Path | None:
 
 def _only_live(caller: Caller, places: Folders) -> Found:
     """Take the project's only transcript, or the only one that is being written."""
-    known = places.transcripts(caller.project)
+    known = [path for path in places.transcripts(caller.project) if _is_of(path, caller.project)]
     now = time.time()
     live = [path for path in known if now - path.stat().st_mtime < _LIVE]
     for candidates in (live, known):
@@ -94,6 +95,12 @@ def _only_live(caller: Caller, places: Folders) -> Found:
         "Foldmark knows. Nothing was changed. Pass session_id (see list_sessions), "
         "transcript_path, or the conversation itself as messages."
     )
+
+
+def _is_of(path: Path, project: Path) -> bool:
+    """Tell whether a transcript is of this project: two projects may share a folder's name."""
+    seen = glimpse(path)
+    return seen is not None and seen.project in ("", str(project), str(project.resolve()))
 
 
 def _tail(path: Path) -> bytes:

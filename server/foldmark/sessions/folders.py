@@ -52,7 +52,7 @@ class Folders:
                 "opened. Pass a transcript under one of them, or have the user add its folder to "
                 "FOLDMARK_ALLOWED_DIRS."
             )
-        if not real.is_file():
+        if not _is_file(real):
             raise SessionNotFound(
                 f"There is no file at {path!r}. Nothing was changed. Call list_sessions to see the "
                 "sessions there are."
@@ -65,7 +65,7 @@ class Folders:
         if not _NAME.fullmatch(name) or (agent and not _NAME.fullmatch(agent)):
             return None
         patterns = (
-            [f"*/{name}/subagents/{agent}.jsonl", f"*/{agent}.jsonl"]
+            [f"*/{name}/subagents/**/{agent}.jsonl", f"*/{agent}.jsonl"]
             if agent
             else [f"*/{name}.jsonl"]
         )
@@ -81,7 +81,9 @@ class Folders:
     def subagents(self, transcript: Path) -> list[Path]:
         """List the transcripts of the subagents that worked for a session, oldest first."""
         folder = transcript.with_suffix("") / "subagents"
-        return sorted(_files(folder, "**/agent-*.jsonl"), key=modified) if folder.is_dir() else []
+        if not folder.is_dir() or not any(folder.resolve().is_relative_to(r) for r in self.roots):
+            return []
+        return sorted(_files(folder, "**/agent-*.jsonl"), key=modified)
 
     def _glob(self, pattern: str) -> Iterator[Path]:
         return _files(self.projects, pattern)
@@ -93,8 +95,9 @@ def session_id(transcript: Path) -> str:
     A file of the assistant's is named by its session. Any other file gets its folder's digest
     too, since two of them may well share a name.
     """
-    if is_agent(transcript) and transcript.parent.name == "subagents":
-        return f"{transcript.parent.parent.name}/{transcript.stem}"
+    if is_agent(transcript) and "subagents" in transcript.parts:
+        session = transcript.parts[transcript.parts.index("subagents") - 1]
+        return f"{session}/{transcript.stem}"
     if _UUID.fullmatch(transcript.stem):
         return transcript.stem
     digest = hashlib.blake2b(str(transcript.parent).encode(), digest_size=3).hexdigest()
@@ -104,6 +107,13 @@ def session_id(transcript: Path) -> str:
 def is_agent(path: Path) -> bool:
     """Tell whether a transcript is a subagent's."""
     return path.name.startswith("agent-")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that no file can have
+        return False
 
 
 def _files(root: Path, pattern: str) -> Iterator[Path]:

@@ -60,19 +60,27 @@ def read(messages: Sequence[Mapping[str, Any]], reader: Reader) -> list[Given]:
     return given
 
 
-def named(given: Sequence[Given], start: int, *, after: int) -> list[Record]:
-    """Name what is new by its place in the log and what it says.
+def named(
+    given: Sequence[Given], new: New, held: Sequence[tuple[int, str]], *, after: int
+) -> list[Record]:
+    """Name what is new by its place in the log, behind `after`, and by what it says.
 
-    Messages that bring a name of their own are all passed on: the log knows those it holds, and
-    keeps a new version of one that has grown.
+    Where it replaces what is held, a fork comes first and says so. Messages that bring a name of
+    their own are all passed on: the log knows those it holds, and keeps a new version of one that
+    has grown.
     """
     own = [one.record for one in given if one.record.id]
     if own:
         return own
-    return [
+    records = [
         replace(one.record, id=f"{after + at}-{one.digest}")
-        for at, one in enumerate(given[start:], start=1)
+        for at, one in enumerate(given[new.start :], start=2)
     ]
+    if new.keep == len(held) or not records:
+        return records
+    replaced = held[new.keep][1]
+    raw = dumps({"type": "fork", "replaces": replaced}).encode()
+    return [Record("fork", f"{after + 1}-fork", raw, replaces=replaced), *records]
 
 
 def names(given: Sequence[Given]) -> Iterator[str]:
@@ -89,15 +97,19 @@ def digest(id: str) -> str:
 
 
 def align(held: Sequence[str], given: Sequence[str]) -> New:
-    """Lay what is given over what is held, both as digests in order."""
+    """Lay what is given over what is held, both as digests in order.
+
+    A window that moved on and a history that was edited are told apart by which explains more.
+    """
     same = 0
     for one, other in zip(held, given, strict=False):
         if one != other:
             break
         same += 1
-    if same or not held:
-        return New(same, same if same < len(given) else len(held))
-    return New(_overlap(held, given), len(held))
+    moved = _overlap(held, given)
+    if moved > same or not same:
+        return New(moved, len(held))
+    return New(same, same if same < len(given) else len(held))
 
 
 def _overlap(held: Sequence[str], given: Sequence[str]) -> int:

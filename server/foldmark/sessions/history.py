@@ -259,7 +259,7 @@ async def _slice(log: SessionLog, standing: Standing, query: Query, at: int, roo
             "changed. Take ids from get_history; view='full' lists every message."
         )
     whole = replace(query, view="full")
-    if rows[0].kind == "other":
+    if rows[0].kind in ("fork", "other"):
         text = rows[0].raw.decode("utf-8", "replace")
         item = {
             "id": rows[0].id,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from foldmark.errors import InvalidRequest
 from foldmark.requests import ALL_PROJECTS, Caller, Filter, Listed, Listing
@@ -11,13 +10,9 @@ from foldmark.sessions import cursor as cursors
 from foldmark.sessions import folders
 from foldmark.sessions.cursor import Cursor
 from foldmark.sessions.folders import Folders
-from foldmark.sessions.opening import FILES
+from foldmark.sessions.glimpse import SHOWN, glimpse
 from foldmark.store.rows import Session
 from foldmark.store.store import Store
-from foldmark.transcripts import lines
-
-_PEEK = 32 * 1024  # bytes at either end of a transcript that tell what it is about
-_SHOWN = 160  # characters of a prompt
 
 
 async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller) -> Listing:
@@ -50,7 +45,7 @@ def _merged(stored: dict[str, Listed], transcripts: Iterable[Path]) -> Iterator[
     for path in transcripts:
         held = stored.pop(folders.session_id(path), None)
         if held is None:
-            held = _of_disk(path)
+            held = glimpse(path)
         else:
             held = replace(held, updated=max(held.updated, folders.modified(path)))
         if held is not None:
@@ -61,7 +56,7 @@ def _merged(stored: dict[str, Listed], transcripts: Iterable[Path]) -> Iterator[
 def _scope(project: str, known: list[Listed], caller: Caller) -> tuple[str, list[Listed]]:
     if project == ALL_PROJECTS:
         return ALL_PROJECTS, known
-    if project and not Path(project).expanduser().is_absolute():
+    if project and not Path(project).is_absolute() and not project.startswith("~"):
         raise InvalidRequest(
             f"{project!r} is no project: it must be an absolute folder, or '*' for all projects. "
             "Nothing was listed. Leave project out for the current one."
@@ -85,53 +80,25 @@ def _of_store(session: Session) -> Listed:
         id=session.id,
         assistant=session.assistant,
         project=session.project,
-        title=session.title[:_SHOWN],
-        first_prompt=session.first_prompt[:_SHOWN],
-        last_prompt=session.last_prompt[:_SHOWN],
+        title=session.title[:SHOWN],
+        first_prompt=session.first_prompt[:SHOWN],
+        last_prompt=session.last_prompt[:SHOWN],
         updated=session.updated,
         imported=True,
     )
 
 
-def _of_disk(path: Path) -> Listed | None:
-    """Describe a transcript by its first and last records; None if it is no transcript."""
-    try:
-        about = path.stat()
-        with path.open("rb") as file:
-            start = file.read(_PEEK)
-            file.seek(max(len(start), about.st_size - _PEEK))
-            end = file.read()
-    except OSError:
-        return None
-    records = [
-        FILES.record(value, raw) for value, raw in _peeked(start, end) if FILES.recognizes(value)
-    ]
-    if not records:
-        return None
-    prompts = [record.prompt for record in records if record.prompt and not record.thread]
-    return Listed(
-        id=folders.session_id(path),
-        assistant=FILES.assistant,
-        project=_first(record.project for record in records),
-        title=_first(record.title for record in reversed(records))[:_SHOWN],
-        first_prompt=_first(prompts)[:_SHOWN],
-        last_prompt=_first(reversed(prompts))[:_SHOWN],
-        updated=about.st_mtime,
-        imported=False,
-    )
-
-
-def _peeked(start: bytes, end: bytes) -> list[tuple[dict[str, Any], bytes]]:
-    whole = not end
-    return [
-        *lines.split(start, last=whole).records,
-        *lines.split(end.partition(b"\n")[2], last=True).records,
-    ]
-
-
-def _first(values: Iterable[str]) -> str:
-    return next((value for value in values if value), "")
-
-
 def _real(project: str) -> str:
-    return str(Path(project).expanduser().resolve())
+    """Follow every link of a project's folder, which need not exist any more.
+
+    Raises:
+        InvalidRequest: No folder can have that name.
+
+    """
+    try:
+        return str(Path(project).expanduser().resolve())
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidRequest(
+            f"{project!r} is no project: no folder can have that name. Nothing was listed. Leave "
+            "project out for the current one, or pass '*' for all."
+        ) from error

@@ -14,22 +14,16 @@ from foldmark.sessions import folders, handover, sync
 from foldmark.sessions.folders import Folders
 from foldmark.sessions.handover import Given, New
 from foldmark.sessions.log import SessionLog
+from foldmark.sessions.readers import FILES, READERS
 from foldmark.sessions.sync import Progress, Transcript
 from foldmark.store.overview import Overview
 from foldmark.store.rows import Batch, Source
 from foldmark.store.store import Store
 from foldmark.transcripts.api import Messages
-from foldmark.transcripts.claude_code import ClaudeCode
-from foldmark.transcripts.record import Reader
-
-FILES: Reader = ClaudeCode()
-"""The reader of transcript files."""
 
 _NEAR = 3
 _OUR_COPY = "This is the copy that Foldmark keeps."
 _HANDED_OVER = "messages:"  # in place of a path, for a session that never had a file
-
-READERS: Mapping[str, Reader] = {reader.assistant: reader for reader in (FILES, Messages())}
 
 
 class NothingGiven(InvalidRequest):
@@ -211,15 +205,12 @@ async def _store(
     path = f"{_HANDED_OVER}{name}"
     since = await store.source(path)
     end = max((pos for pos, _ in held), default=0)
-    named = any(one.record.id for one in given)
-    fork = held[new.keep][0] if new.keep < len(held) and not named else None
     batch = Batch(
         session=name,
         assistant=Messages.assistant,
-        records=handover.named(given, new.start, after=end),
+        records=handover.named(given, new, held, after=end),
         project=str(caller.project),
         updated=time.time(),
-        fork=fork,
     )
     seen = Source(path, name, consumed=(since.consumed if since else 0) + len(batch.records))
     if not batch.records and since:

@@ -83,6 +83,7 @@ async def _read(
         known = held is not None and _continues(file, held, about.st_size)
         at = held if held and known else Source(str(transcript.path), transcript.session)
         since, writing = held, None
+        recognized = at.consumed > 0
         try:
             while True:
                 if about.st_size - at.consumed > _CHUNK:
@@ -92,6 +93,10 @@ async def _read(
                 if writing and not await writing:
                     return None
                 at = stretch.reached
+                if not recognized:
+                    recognized = _recognizes(transcript, stretch)
+                    if not recognized:
+                        continue  # nothing but damage so far
                 writing = asyncio.create_task(store.append(stretch.batches, at, since))
                 since = at
                 if progress:
@@ -122,8 +127,6 @@ def _stretch(transcript: Transcript, file: BinaryIO, at: Source, about: os.stat_
         if found.consumed or last:
             break
         window *= 2  # one record is longer than the window
-    if not at.consumed:
-        _check(transcript, found, last=last)
     reached = _reached(file, at, found)
     if last:
         reached = replace(reached, size=about.st_size, modified=about.st_mtime_ns)
@@ -148,15 +151,20 @@ def _batches(transcript: Transcript, found: lines.Lines, modified: float) -> lis
     ]
 
 
-def _check(transcript: Transcript, found: lines.Lines, *, last: bool) -> None:
-    """Refuse a file that holds nothing of the reader's before anything is written."""
-    if any(transcript.reader.recognizes(value) for value, _ in found.records):
-        return
-    what = (
-        "holds no record yet"
-        if last and not found.records and not found.skipped
-        else (f"is no {transcript.reader.assistant} transcript")
-    )
+def _recognizes(transcript: Transcript, stretch: _Stretch) -> bool:
+    """Tell whether this is the reader's transcript, before anything of it is written.
+
+    Raises:
+        TranscriptUnreadable: It is not, or holds nothing.
+
+    """
+    records = [record for batch in stretch.batches for record in batch.records]
+    if any(transcript.reader.recognizes(lines.loads(record.raw)) for record in records):
+        return True
+    if not records and not stretch.last:
+        return False
+    empty = not records and not stretch.reached.skipped
+    what = "holds no record yet" if empty else f"is no {transcript.reader.assistant} transcript"
     raise TranscriptUnreadable(
         f"{str(transcript.path)!r} {what}. Nothing was read. Pass the path of a session's .jsonl "
         "file, or call list_sessions to see the sessions there are."

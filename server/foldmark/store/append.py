@@ -27,23 +27,24 @@ async def append(connection: aiosqlite.Connection, batch: Batch) -> None:
     """Add what is new of `batch` to the end of its session's log."""
     key = await session_key(connection, batch)
     log = await _end(connection, key, batch.records)
-    if batch.fork is not None:
-        log.rewinds.append(Rewind(batch.fork, log.pos))
     rows = log.place(batch.records)
     await connection.executemany(
-        "INSERT INTO log (session, pos, head, kind, ours, id, parent, message, first_kept,"
+        "INSERT INTO log (session, pos, head, kind, ours, id, parent, message, target,"
         " prompt, at, messages, chars, raw) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         [_values(key, row, ours=batch.ours) for row in rows],
     )
-    if log.rewinds:
-        await connection.executemany(
-            "INSERT INTO rewinds SELECT ?1, ?2, ?3, b.messages - ifnull(a.messages, 0)"
-            " - ifnull(sum(r.messages), 0), b.chars - ifnull(a.chars, 0) - ifnull(sum(r.chars), 0)"
-            " FROM log b LEFT JOIN log a ON a.session = ?1 AND a.pos = ?2 - 1"
-            " LEFT JOIN rewinds r ON r.session = ?1 AND r.first >= ?2"
-            " WHERE b.session = ?1 AND b.pos = ?3",
-            [(key, rewind.first, rewind.last) for rewind in log.rewinds],
-        )
+    await connection.executemany(
+        "DELETE FROM rewinds WHERE session = ? AND first = ? AND last = ?",
+        [(key, gone.first, gone.last) for gone in log.resumed],
+    )
+    await connection.executemany(
+        "INSERT INTO rewinds SELECT ?1, ?2, ?3, b.messages - ifnull(a.messages, 0)"
+        " - ifnull(sum(r.messages), 0), b.chars - ifnull(a.chars, 0) - ifnull(sum(r.chars), 0)"
+        " FROM log b LEFT JOIN log a ON a.session = ?1 AND a.pos = ?2 - 1"
+        " LEFT JOIN rewinds r ON r.session = ?1 AND r.first >= ?2 AND r.last <= ?3"
+        " WHERE b.session = ?1 AND b.pos = ?3",
+        [(key, gone.first, gone.last) for gone in log.left],
+    )
 
 
 def _values(key: int, row: Row, *, ours: bool) -> tuple[Any, ...]:
@@ -57,7 +58,7 @@ def _values(key: int, row: Row, *, ours: bool) -> tuple[Any, ...]:
         record.id,
         record.parent,
         record.message,
-        record.first_kept,
+        record.first_kept or record.replaces,
         bool(record.prompt) and row.head == row.pos,
         record.at,
         row.messages,
@@ -109,21 +110,26 @@ async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Rec
         log.pos, log.messages, log.chars, log.marked = pos, messages, chars, marked or 0
     if not log.pos:
         return log
-    names = {r.id for r in records} | {r.parent for r in records if r.parent}
+    named = {r.id for r in records} | {r.parent for r in records} | {r.replaces for r in records}
     for id, pos, head, message, raw in await connection.execute_fetchall(
         "SELECT id, pos, head, message, raw FROM log WHERE session = ?"
         " AND id IN (SELECT value FROM json_each(?)) ORDER BY pos",
-        (key, json.dumps(sorted(names))),
+        (key, json.dumps(sorted(named - {""}))),
     ):
         place = Place(pos, head, message, decompress(raw))
         log.known.setdefault(id, []).append(place)
     parents = [log.known[r.parent][0].pos for r in records if r.prompt and r.parent in log.known]
+    log.rewound = [
+        Rewind(first, last)
+        for first, last in await connection.execute_fetchall(
+            "SELECT first, last FROM rewinds WHERE session = ?", (key,)
+        )
+    ]
     if parents:
         log.prompts = [
             Prompt(pos, at)
             for pos, at in await connection.execute_fetchall(
-                "SELECT pos, at FROM log WHERE session = ? AND prompt = 1 AND pos > ?"
-                f" AND {LIVE} ORDER BY pos",
+                "SELECT pos, at FROM log WHERE session = ? AND prompt = 1 AND pos > ? ORDER BY pos",
                 (key, min(parents)),
             )
         ]

@@ -18,6 +18,7 @@ from foldmark.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnusable
 from foldmark.store.schema import APPLICATION_ID, MIGRATIONS
 
 _WAIT_FOR_LOCK = 30.0  # seconds; other servers on the same file hold the lock for milliseconds
+_SMALLEST = 512  # bytes of the smallest page, which any database that was written to has
 _WAL_LIMIT = 64 * 1024 * 1024
 
 Rows = list[tuple[Any, ...]]
@@ -87,10 +88,14 @@ def _create(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    if 0 < path.stat().st_size < _SMALLEST:
+        raise sqlite3.DatabaseError("file is not a database: cut short")
+    sqlite3.connect(path).close()  # what cannot be opened fails here, not in another thread
 
 
 async def _migrate(path: Path, connection: aiosqlite.Connection) -> None:
     await connection.execute("PRAGMA synchronous = NORMAL")
+    await connection.execute("PRAGMA recursive_triggers = ON")  # the log's hold for REPLACE too
     await connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
     version = await _version(path, connection)
     if version < len(MIGRATIONS):
@@ -128,7 +133,7 @@ async def _use_wal(connection: aiosqlite.Connection) -> None:
     """Switch to write-ahead logging; SQLite does not wait its turn for this one statement."""
     for attempt in range(100):
         try:
-            await connection.execute("PRAGMA journal_mode = WAL")
+            await connection.execute_fetchall("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
             if "locked" not in str(error):
                 raise
@@ -152,13 +157,13 @@ def explained(path: Path) -> Generator[None]:
     """Turn SQLite's and the file system's errors into ours, naming the file and the next step."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, ValueError) as error:
         raise _explanation(path, error) from error
 
 
 def _explanation(path: Path, error: Exception) -> StoreError:
     name = repr(str(path))
-    said = str(error)
+    said = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
     if "not a database" in said or "malformed" in said or "disk image" in said:
         return StoreDamaged(
             f"The database {name} is damaged ({said}); it was left as it is. Move it aside, or "

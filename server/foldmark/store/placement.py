@@ -8,7 +8,7 @@ A prompt typed under an earlier point of the conversation replaces what stood be
 leave the active branch and stay in the log.
 
     typed      u1 a1 u2 a2 u3    where u3 follows a1
-    active     u1 a1       u3    u2 and a2 are rewound
+    active     u1 a1       u3    u2 and a2 are rewound; a u4 under a2 would take them up again
 
 A record that names a parent nobody knows, or none, simply follows the record before it.
 """
@@ -60,9 +60,10 @@ class Rewind:
 class Log:
     """The end of one session's log, ready to take more records.
 
-    `marked` is the position of its newest marker. `known` must hold every row whose id is among
-    the new records' ids and parents, `prompts` the prompts on the active branch behind the
-    earliest of those parents, oldest first.
+    `marked` is the position of its newest marker, `rewound` what is off the active branch.
+    `known` must hold every row that the new records name, `prompts` every typed message behind
+    the earliest of their parents, oldest first. What changes of the active branch is collected in
+    `left` and `resumed`, in the order to be carried out: first what is resumed.
     """
 
     pos: int = 0
@@ -71,7 +72,9 @@ class Log:
     marked: int = 0
     known: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
     prompts: list[Prompt] = field(default_factory=list[Prompt])
-    rewinds: list[Rewind] = field(default_factory=list[Rewind])
+    rewound: list[Rewind] = field(default_factory=list[Rewind])
+    left: list[Rewind] = field(default_factory=list[Rewind])
+    resumed: list[Rewind] = field(default_factory=list[Rewind])
 
     def place(self, records: Iterable[Record]) -> list[Row]:
         """Give each record that is new its place; records already held are passed over."""
@@ -91,24 +94,52 @@ class Log:
             head = parent.head if parent.head > self.marked else pos
         if record.prompt and head == pos:
             if parent is not None:
-                self._rewind(parent.pos, record.at)
+                self._branch(parent.pos, record.at)
             self.prompts.append(Prompt(pos, record.at))
-        self.pos = pos
+        if record.kind == "fork" and self.known.get(record.replaces):
+            self._leave(self.known[record.replaces][0].pos, self.pos)
         if record.kind == "marker":
             self.marked = pos
+        self.pos = pos
         self.messages += record.kind == "message" and head == pos
         self.chars += record.chars
         versions.append(Place(pos, head, record.message, record.raw))
         return Row(record, pos, head, self.messages, self.chars)
 
-    def _rewind(self, parent: int, at: str) -> None:
-        """Take the branch that a prompt typed under `parent` replaces off the active one.
+    def _branch(self, parent: int, at: str) -> None:
+        """Leave the branch that a prompt typed under `parent` replaces.
 
-        The same moment means the same prompt written twice, which replaces nothing.
+        Where that parent is on a branch that was left before, that branch is taken up again, and
+        what had replaced it is left. The same moment means the same prompt written twice, which
+        replaces nothing.
         """
-        index = len(self.prompts)
-        while index and self.prompts[index - 1].pos > parent:
-            index -= 1
-        if index < len(self.prompts) and self.prompts[index].at != at:
-            self.rewinds.append(Rewind(self.prompts[index].pos, self.pos))
-            del self.prompts[index:]
+        off = sorted(
+            (gone for gone in self.rewound if gone.first <= parent <= gone.last),
+            key=lambda gone: gone.last,
+        )
+        for gone in off:
+            self._resume(gone)
+            if again := next((p for p in self.prompts if parent < p.pos <= gone.last), None):
+                self._leave(again.pos, gone.last)
+        if off:
+            self._leave(off[-1].last + 1, self.pos)
+            return
+        live = (p for p in self.prompts if p.pos > parent and not self._is_off(p.pos))
+        first = next(live, None)
+        if first is not None and (not at or first.at != at):
+            self._leave(first.pos, self.pos)
+
+    def _leave(self, first: int, last: int) -> None:
+        if first <= last:
+            self.rewound.append(Rewind(first, last))
+            self.left.append(Rewind(first, last))
+
+    def _resume(self, gone: Rewind) -> None:
+        self.rewound.remove(gone)
+        if gone in self.left:
+            self.left.remove(gone)
+        else:
+            self.resumed.append(gone)
+
+    def _is_off(self, pos: int) -> bool:
+        return any(gone.first <= pos <= gone.last for gone in self.rewound)

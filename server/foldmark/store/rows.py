@@ -8,16 +8,13 @@ from typing import Any
 from foldmark.transcripts.record import Kind, Record
 
 SESSION = "key, id, assistant, parent, project, branch, title, first_prompt, last_prompt, updated"
-STORED = "pos, head, kind, ours, id, parent, first_kept, at, raw"
+STORED = "pos, head, kind, ours, id, parent, target, at, raw"
 SOURCE = "path, session, consumed, lines, size, modified, head, tail, discarding, skipped, places"
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """New records of one session. `ours` marks rows that Foldmark itself writes.
-
-    `fork` is the position from which on they replace what is on the active branch.
-    """
+    """New records of one session. `ours` marks rows that Foldmark itself writes."""
 
     session: str
     assistant: str
@@ -26,7 +23,6 @@ class Batch:
     project: str = ""
     updated: float = 0.0
     ours: bool = False
-    fork: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,7 @@ class Stored:
     ours: bool
     id: str
     parent: str
-    first_kept: str
+    target: str
     at: str
     raw: bytes
 

@@ -33,12 +33,12 @@ MIGRATIONS: tuple[str, ...] = (
         session    INTEGER NOT NULL REFERENCES sessions (key),
         pos        INTEGER NOT NULL,
         head       INTEGER NOT NULL,
-        kind       TEXT NOT NULL CHECK (kind IN ('message', 'marker', 'summary', 'other')),
+        kind       TEXT NOT NULL CHECK (kind IN ('message', 'marker', 'summary', 'fork', 'other')),
         ours       INTEGER NOT NULL DEFAULT 0,   -- written by Foldmark, not by the assistant
         id         TEXT NOT NULL,
         parent     TEXT NOT NULL,
         message    TEXT NOT NULL,
-        first_kept TEXT NOT NULL,
+        target     TEXT NOT NULL,             -- a marker's first kept, a fork's first replaced
         prompt     INTEGER NOT NULL,
         at         TEXT NOT NULL,
         messages   INTEGER NOT NULL,

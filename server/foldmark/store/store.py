@@ -129,7 +129,7 @@ class Store:
         """List the positions and ids of what an assistant or a caller put on the active branch."""
         rows = await self._database.rows(
             "SELECT pos, id FROM log WHERE session = ? AND head = pos AND ours = 0"
-            f" AND kind <> 'other' AND {LIVE} ORDER BY pos",
+            f" AND kind NOT IN ('fork', 'other') AND {LIVE} ORDER BY pos",
             (key,),
         )
         return [(pos, id) for pos, id in rows]

@@ -14,6 +14,7 @@ import orjson
 LONGEST_RECORD = 32 * 1024 * 1024
 """Bytes. Real lines reach 1 MB; one that is longer than this would not fit beside a model."""
 
+_SPACE = b" \t\r\n"
 _NOISE = " \t\r\n\0\ufeff"
 _SURROGATES = dict.fromkeys(range(55296, 57344), "�")
 _DECODER = json.JSONDecoder()
@@ -74,6 +75,7 @@ def split(data: bytes, *, line: int = 1, discarding: bool = False, last: bool = 
 
 
 def _take(found: Lines, text: bytes, line: int) -> None:
+    text = text.strip(_SPACE)
     if len(text) > LONGEST_RECORD:
         found.skipped.append(Skipped(line, "too long"))
         return
@@ -84,60 +86,65 @@ def _take(found: Lines, text: bytes, line: int) -> None:
         return
     if isinstance(record, dict):
         found.records.append((cast("dict[str, Any]", record), text))
-    elif text.strip():
+    else:
         found.skipped.append(Skipped(line, "not an object"))
 
 
 def _take_damaged(found: Lines, text: bytes, line: int) -> None:
     """Save what can be saved of a line that is not plainly one JSON object."""
-    readable = text.decode("utf-8", "replace")
-    damaged = False
-    for record, raw in _objects(readable):
-        if record is None:
-            damaged = True
-        else:
-            found.records.append((record, raw))
-    if damaged:
+    objects = list(_objects(text))
+    found.records.extend((value, raw) for value, raw in objects if value is not None)
+    if any(value is None for value, _ in objects):
         found.skipped.append(Skipped(line, "not JSON"))
+    elif not objects and b"\0" in text:
+        found.skipped.append(Skipped(line, "NUL bytes"))
 
 
-def _objects(text: str) -> Iterator[tuple[dict[str, Any] | None, bytes]]:
-    """Yield each object in `text` with its own bytes, and None for what is lost between them.
+def _whole(text: bytes) -> bool:
+    """Tell whether a line without its end is complete: one object, or several glued together."""
+    objects = list(_objects(text)) if text.rstrip(_SPACE).endswith(b"}") else []
+    return bool(objects) and all(value is not None for value, _ in objects)
+
+
+def _objects(line: bytes) -> Iterator[tuple[dict[str, Any] | None, bytes]]:
+    """Yield each object of a line with its own bytes, and None for what is lost between them.
 
     After damage only an object that reaches the end of the line is trusted: any other could be
-    a piece from the inside of the torn record.
+    a piece from the inside of a torn record. For the same reason nothing is looked for inside a
+    record that breaks off where the line ends.
     """
+    text = line.decode("utf-8", "surrogateescape")
     end = len(text.rstrip(_NOISE))
     at = 0
     damaged = False
-    tries = _SALVAGE_TRIES
-    while tries:
+    for _ in range(_SALVAGE_TRIES):
         while at < end and text[at] in _NOISE:
             at += 1
         if at >= end:
             return
         try:
             value, stop = _DECODER.raw_decode(text, at)
+            value = well_formed(value)
+        except json.JSONDecodeError as error:
+            value, stop = None, end if _breaks_off(error, end) else at
         except (ValueError, RecursionError):
             value, stop = None, at
         if isinstance(value, dict) and (not damaged or stop >= end):
-            yield cast("dict[str, Any]", well_formed(value)), text[at:stop].encode()
+            raw = text[at:stop].encode("utf-8", "surrogateescape")
+            yield cast("dict[str, Any]", value), raw
             at = stop
             continue
         if not damaged:
             damaged = True
             yield None, b""
-        tries -= 1
-        at = text.find('{"', at + 1)
+        at = text.find('{"', max(at + 1, stop))
         if at < 0:
             return
 
 
-def _whole(text: bytes) -> bool:
-    try:
-        return isinstance(loads(text), dict)
-    except ValueError:
-        return False
+def _breaks_off(error: json.JSONDecodeError, end: int) -> bool:
+    """Tell whether decoding failed because the text ended, a string that never closes included."""
+    return error.pos >= end or error.msg.startswith("Unterminated string")
 
 
 def loads(raw: bytes) -> Any:
@@ -151,7 +158,7 @@ def loads(raw: bytes) -> Any:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
         try:
-            return well_formed(json.loads(raw.decode("utf-8", "replace").strip(_NOISE)))
+            return well_formed(json.loads(raw.decode("utf-8", "surrogateescape").strip(_NOISE)))
         except RecursionError as error:
             raise ValueError("nested too deep") from error
 

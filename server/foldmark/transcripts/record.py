@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from foldmark.messages import Message, Summary
 
-Kind: TypeAlias = Literal["message", "marker", "summary", "other"]
+Kind: TypeAlias = Literal["message", "marker", "summary", "fork", "other"]
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -18,7 +18,8 @@ class Record:
     `raw` is the record itself, byte for byte. `id` is its name in the transcript (or a digest of
     `raw`), `parent` the record it follows, and for a summary the marker it answers. Records that
     follow each other and share `message` are one message. `thread` names the subagent that wrote
-    it, empty for the main history. `chars` is what a model would read of it.
+    it, empty for the main history. `chars` is what a model would read of it. `first_kept` is for
+    markers; a fork's `replaces` names the first message that what comes after it stands in for.
     """
 
     kind: Kind
@@ -35,6 +36,7 @@ class Record:
     branch: str = ""
     title: str = ""
     first_kept: str = ""
+    replaces: str = ""
 
 
 class Reader(Protocol):
