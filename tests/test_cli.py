@@ -246,11 +246,11 @@ def test_a_page_says_how_to_read_on(host: Host) -> None:
 
     assert first.returncode == second.returncode == 0
     assert first.stderr.startswith("Note: There is more: repeat the command with --all")
-    told = re.findall(r"(Question|Answer) (\d+):", first.stdout + second.stdout)
+    shown = re.findall(r"(Question|Answer) (\d+):", first.stdout + second.stdout)
+    told = list(dict.fromkeys(shown))  # the title is a question too
     assert len(told) > 10
-    assert (
-        told == [(who, str(n)) for n in range(1, 61) for who in ("Question", "Answer")][: len(told)]
-    )
+    all_told = [(who, str(turn)) for turn in range(60) for who in ("Question", "Answer")]
+    assert told == all_told[: len(told)]
 
 
 def test_messages_for_an_api_are_one_json_array(host: Host) -> None:
