@@ -28,11 +28,11 @@ from foldmark.facts.files import Files
 from foldmark.facts.names import Links, Names
 from foldmark.facts.prose import Prose
 from foldmark.facts.requests import Requests
+from foldmark.facts.sections import Item, Section, compose
 from foldmark.facts.tasks import Subagents, Tasks
 from foldmark.facts.words import clip, one_line
 from foldmark.messages import Message, Text, ToolCall, ToolResult
 from foldmark.own import is_own_tool
-from foldmark.sections import Item, Section, compose
 
 _PENDING = 2_000
 _ANCHORS = 12

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from foldmark.facts import outputs, shell
 from foldmark.facts.requests import Said
+from foldmark.facts.sections import Item
 from foldmark.facts.words import clip, one_line
 from foldmark.messages import ToolResult
-from foldmark.sections import Item
 
 _KEPT = 120
 _LONGEST = 700

@@ -7,8 +7,8 @@ the older one, which stays beside it as "earlier".
 import re
 from dataclasses import dataclass, field
 
+from foldmark.facts.sections import Item
 from foldmark.facts.words import clip, content_words, sentences
-from foldmark.sections import Item
 
 _KEPT = 300
 _SCANNED = 100_000

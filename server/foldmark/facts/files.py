@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from posixpath import basename, dirname
 
 from foldmark.facts.actions import Touched
+from foldmark.facts.sections import Item
 from foldmark.facts.words import one_line
-from foldmark.sections import Item
 
 
 @dataclass(slots=True)

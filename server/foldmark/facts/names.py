@@ -7,8 +7,8 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from foldmark.facts.sections import Item
 from foldmark.facts.words import ends, one_line
-from foldmark.sections import Item
 
 _KEPT = 6_000
 _HALF_LIFE = 45

@@ -5,8 +5,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from foldmark.facts.requests import Said
+from foldmark.facts.sections import Item
 from foldmark.facts.words import clip, content_words, ends, one_line, sentences
-from foldmark.sections import Item
 
 _KEPT_TEXTS = 60
 _KEPT_FINDINGS = 80

@@ -3,8 +3,8 @@
 from collections import deque
 from dataclasses import dataclass, field
 
+from foldmark.facts.sections import Item
 from foldmark.facts.words import clip, ends, one_line
-from foldmark.sections import Item
 
 _KEPT = 80
 _LONGEST = 4_000

@@ -5,8 +5,8 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 
 from foldmark.facts.actions import Planned, Task
+from foldmark.facts.sections import Item
 from foldmark.facts.words import clip, ends, one_line
-from foldmark.sections import Item
 
 _ORDER = {"in_progress": 0, "pending": 1, "completed": 2, "unknown": 1, "dropped": 3}
 _LABEL = {"in_progress": "[in progress] ", "pending": "[ ] ", "unknown": "[ ] "}

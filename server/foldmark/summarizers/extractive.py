@@ -7,9 +7,9 @@ compacting again cannot wear facts away.
 from dataclasses import replace
 from posixpath import basename
 
+from foldmark.facts.sections import Item, Section, compose, escaped
 from foldmark.facts.words import clip, content_words, one_line
 from foldmark.ledger import Ledger
-from foldmark.sections import Item, Section, compose, escaped
 from foldmark.summary import Draft, Request
 
 _SMALL = 160
