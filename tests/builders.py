@@ -4,6 +4,7 @@ Canonical messages take blocks or plain strings: `user("hi")`, `assistant(thinki
 The `…_dict` builders write what a provider or an assistant would, native metadata and all.
 """
 
+import re
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -117,3 +118,8 @@ HISTORIES = st.lists(MESSAGES, max_size=8)
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """How to run a property on a machine that has other things to do."""
+
+
+def uncited(summary: str) -> str:
+    """Take the names of messages off the ends of a summary's lines."""
+    return re.sub(r" \([\w-]{1,36}\)$", "", summary, flags=re.MULTILINE)

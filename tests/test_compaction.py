@@ -549,9 +549,6 @@ async def test_one_of_two_callers_that_gives_up_takes_nothing_from_the_other(
     assert done.status == "compacted"
 
 
-@pytest.mark.xfail(
-    strict=False, reason="cancelled while it seals, a server goes on claiming that it works"
-)
 @pytest.mark.parametrize("ticks", [*range(0, 60, 6), 80, 120])
 async def test_whenever_it_is_cancelled_the_next_attempt_works_at_once(
     tmp_path: Path, script: Callable[..., Scripted], ticks: int
@@ -655,7 +652,6 @@ async def test_56_the_same_summary_passed_twice_is_taken_once(tmp_path: Path) ->
     assert counted(host)["marker"] == 1
 
 
-@pytest.mark.xfail(strict=True, reason="whatever is asked for, nothing new means nothing to do")
 @pytest.mark.parametrize(
     "again",
     [
@@ -883,7 +879,6 @@ SECRETS = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason="nothing redacts secrets")
 async def test_c64_secrets_do_not_reach_a_summary(tmp_path: Path) -> None:
     host = Host(tmp_path)
     records = [typed(f"Deploy. Always use the key {SECRETS[0]} for it. Never use another one.")]
@@ -976,7 +971,6 @@ async def test_c30_one_question_and_its_answer_can_be_folded_when_that_is_asked_
     assert done["status"] == "compacted"
 
 
-@pytest.mark.xfail(strict=True, reason="the offline summary is refused as too short")
 async def test_the_offline_summary_of_a_session_with_few_facts_is_accepted(tmp_path: Path) -> None:
     given: list[Json] = [
         {"role": "user", "content": "go"},
@@ -1035,7 +1029,6 @@ async def test_c32_a_huge_paste_is_folded_and_still_read_to_its_end(tmp_path: Pa
     assert slices[-1]["messages"][0]["text"].endswith("line 49999 of the log")
 
 
-@pytest.mark.xfail(strict=True, reason="one message is never worth folding, whatever its size")
 async def test_c32_a_huge_paste_alone_can_be_folded(tmp_path: Path) -> None:
     host = Host(tmp_path)
     host.save([typed("line of the log\n" * 60_000), said("A long log."), typed("Find line 7.")])
@@ -1075,7 +1068,6 @@ async def test_c33_images_are_named_to_nobody_by_their_bytes(tmp_path: Path) -> 
     assert "[application/pdf 580 KB]" in json.dumps(items)
 
 
-@pytest.mark.xfail(strict=True, reason="the offline summary quotes data URLs")
 @pytest.mark.parametrize("speaker", [typed, said])
 async def test_c33_a_data_url_in_the_text_does_not_reach_the_summary(
     tmp_path: Path, speaker: Callable[..., Json]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import HISTORIES, assistant, patient, thinking, user
+from builders import HISTORIES, assistant, patient, thinking, uncited, user
 from builders import call as tool_call
 from builders import result as tool_result
 from foldmark.ledger import Ledger
@@ -82,7 +82,7 @@ async def test_the_sections_stand_in_their_order_and_the_last_is_the_next_step()
     ],
 )
 async def test_every_kind_of_fact_is_quoted(line: str) -> None:
-    assert line in (await summary(session())).splitlines()
+    assert line in uncited(await summary(session())).splitlines()
 
 
 async def test_a_request_that_waits_for_its_answer_is_the_next_step() -> None:
@@ -102,7 +102,7 @@ async def test_an_enormous_request_keeps_head_and_tail_and_names_its_message() -
     goal = next(line for line in text.splitlines() if line.startswith("- First request: "))
     assert goal.startswith("- First request: Begin part 0, part 1,")
     assert "message_id=message-7" in goal
-    assert goal.endswith("part 2999, end.")
+    assert goal.endswith("part 2999, end. (message-7)")
 
 
 async def test_what_is_left_out_is_counted_and_can_be_found() -> None:
@@ -123,7 +123,7 @@ async def test_a_persons_focus_is_quoted_and_moves_what_shares_its_words_to_the_
         user("Always keep the API decisions stable."),
         *(user(rule) for rule in rules),
     ]
-    text = (await summary(messages, instructions="keep the API decisions")).splitlines()
+    text = uncited(await summary(messages, instructions="keep the API decisions")).splitlines()
     wanted = "- Always keep the API decisions stable."
     last = "- Never rename column gamma."
     assert text[:2] == ["## Focus asked for", "- keep the API decisions"]

@@ -110,7 +110,9 @@ async def test_the_slices_of_a_message_make_up_its_whole_text(
     tmp_path: Path, words: str, max_chars: int
 ) -> None:
     async with connected(Host(tmp_path)) as client:
-        await ask(client, "compact_session", messages=[u(words), a("ok")], session_id="s")
+        await ask(
+            client, "compact_session", messages=[u(words), a("ok")], session_id="s", preview=True
+        )
         [first, _] = await visible(client, session_id="s", max_chars=10_000)
 
         found = await pages(client, session_id="s", message_id=first["id"], max_chars=max_chars)
@@ -182,9 +184,6 @@ def forged(view: str, at: Any, boundary: str = "") -> str:
     return base64.urlsafe_b64encode(words.encode()).decode().rstrip("=")
 
 
-HARMLESS = pytest.mark.xfail(strict=True, reason="this cursor raises something else than refusal")
-
-
 @pytest.mark.parametrize(
     "cursor",
     [
@@ -205,7 +204,7 @@ HARMLESS = pytest.mark.xfail(strict=True, reason="this cursor raises something e
         pytest.param(forged("visible:text", "1"), id="a place that is no number"),
         pytest.param(forged("visible:text", None), id="no place"),
         pytest.param(forged("visible:text", 1.5), id="half a place"),
-        pytest.param(forged("visible:text", 10**30), id="a place beyond all", marks=HARMLESS),
+        pytest.param(forged("visible:text", 10**30), id="a place beyond all"),
     ],
 )
 async def test_what_is_no_cursor_of_this_view_is_refused(tmp_path: Path, cursor: str) -> None:
@@ -737,7 +736,6 @@ def test_whatever_the_page_size_all_pages_together_are_ready_to_send(
         "text",
         pytest.param(
             "anthropic",
-            marks=pytest.mark.xfail(strict=True, reason="the summary's frame and a note need more"),
         ),
     ],
 )
@@ -755,7 +753,6 @@ async def test_the_smallest_page_keeps_to_its_size_too(tmp_path: Path, form: str
         pytest.param(
             40,
             10_000,
-            marks=pytest.mark.xfail(strict=True, reason="a batch too long shrinks to a note"),
         ),
         (8, 4_000),
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import HISTORIES, assistant, injected, patient, system, thinking, user
+from builders import HISTORIES, assistant, injected, patient, system, thinking, uncited, user
 from builders import call as tool_call
 from builders import result as tool_result
 from foldmark.ledger import Ledger
@@ -173,7 +173,7 @@ def test_a_tool_that_fails_leaves_its_error() -> None:
     ],
 )
 def test_a_rule_of_the_person_is_kept_word_for_word(rule: str) -> None:
-    assert f"- {rule}" in block([user(f"Please look at this.\n{rule}")]).splitlines()
+    assert f"- {rule}" in uncited(block([user(f"Please look at this.\n{rule}")])).splitlines()
 
 
 def test_a_rule_deep_in_a_long_line_is_found() -> None:
@@ -221,7 +221,7 @@ def test_rules_about_different_things_do_not_replace_each_other() -> None:
 
 
 def test_binding_rules_come_before_weak_ones() -> None:
-    lines = block([user("Never log keys."), user("please tidy the module")]).splitlines()
+    lines = uncited(block([user("Never log keys."), user("please tidy the module")])).splitlines()
     assert lines.index("- Never log keys.") < lines.index("- please tidy the module")
 
 

@@ -250,8 +250,7 @@ async def test_a_marker_is_not_set_on_a_log_that_has_grown(store: Store, databas
 
     assert await store.mark(batch(boundary("m1")), mine, end=3, now=50.0) == mine
     assert len(rows(database)) == 4
-    key = (await log_of(store, "s")).session.key
-    assert await store.claim(key, 50.0) is None
+    assert (await store.overview("s")).claim is None
 
 
 # The file

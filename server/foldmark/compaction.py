@@ -28,14 +28,16 @@ from foldmark.errors import (
 )
 from foldmark.ledger import Ledger
 from foldmark.messages import Message, tokens
-from foldmark.offload import offload
+from foldmark.offload import offload, unbroken
+from foldmark.redaction import redacted
 from foldmark.summary import SMALL_ENOUGH, Draft, Request, Summarizer, accept, prose
 
 LEDGER_CHARS = 3500
 """Room for the facts under a summary that a model wrote: about 1,000 tokens, which brought
 state recall of real model summaries from .39 to .76."""
 
-_FEWEST = 2  # messages that are worth folding
+_FEWEST = 2  # messages that are worth folding,
+_LARGE = 10_000  # unless they have as many characters
 _SHARE = 0.6  # of its source is the most that an offline summary takes
 
 Progress = Callable[[str, int, int], Awaitable[None]]
@@ -105,10 +107,9 @@ def plan(
     """Decide whether to fold what stands before position `cut`, and what that means.
 
     `kept` messages stay from `first_kept` on, `folded` ones of `source` characters do not; a
-    model sees `visible` characters now. None when everything may stay, or what would be folded
-    is not worth a summary.
+    model sees `visible` characters now. None when that is not worth a summary.
     """
-    if tail.whole or folded < _FEWEST:
+    if folded < (_FEWEST if source < _LARGE else 1):
         return None
     return Plan(
         first_kept=first_kept,
@@ -141,9 +142,9 @@ async def compact(
         raise
     except BaseException as error:
         with contextlib.suppress(FoldmarkError):  # what went wrong first is what matters
-            await log.seal(plan, draft, None, _reason(error))
+            await unbroken(log.seal(plan, draft, None, _reason(error)))
         raise
-    await log.seal(plan, draft, outcome, "")
+    await unbroken(log.seal(plan, draft, outcome, ""))
     return outcome
 
 
@@ -161,9 +162,8 @@ async def draw_up(
     budget = min(wish.budget, max(int(plan.source * _SHARE), SMALL_ENOUGH))
     request = Request(lambda: log.folded(plan), ledger, budget, wish.instructions)
     draft = await _ask(summarizer, request)
-    anchors = () if summarizer.from_ledger else ledger.anchors()
-    accept(draft, source=plan.source, anchors=anchors)
-    text = prose(draft.text)
+    accept(draft, source=plan.source, anchors=ledger.anchors(), quoted=summarizer.from_ledger)
+    text = redacted(prose(draft.text))
     if not summarizer.from_ledger:
         room = min(LEDGER_CHARS, int(plan.source * 0.9) - len(text) - 2)
         text = "\n\n".join(part for part in (text, ledger.block(max(room, 0))) if part)

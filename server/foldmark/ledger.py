@@ -33,6 +33,8 @@ from foldmark.facts.tasks import Subagents, Tasks
 from foldmark.facts.words import clip, one_line
 from foldmark.messages import Message, Text, ToolCall, ToolResult
 from foldmark.own import is_own_tool
+from foldmark.redaction import redacted
+from foldmark.render import without_data
 
 _PENDING = 2_000
 _ANCHORS = 12
@@ -147,12 +149,12 @@ class Ledger:
         self.names.step()
         source = one_line(message.id[:200])
         if prompt := message.prompt:
-            self._prompt(prompt, source)
+            self._prompt(_fit_to_quote(prompt), source)
         broken = message.error not in ("", "aborted")  # then its words are the provider's
         for block in message.blocks:
             match block:
                 case Text(text=text) if message.role == "assistant" and not broken:
-                    self._reply(text, source)
+                    self._reply(_fit_to_quote(text), source)
                 case ToolCall():
                     self._call(block, source)
                 case ToolResult():
@@ -184,7 +186,8 @@ class Ledger:
     def _act(self, call: ToolCall, pending: _Pending, source: str) -> None:
         for action in calls.actions(call):
             match action:
-                case Ran(command):
+                case Ran(line):
+                    command = redacted(line)
                     pending.ran = True
                     pending.commands = (*pending.commands, self.commands.add(command, source))
                     pending.label = f"$ {clip(one_line(command[:2_000]), 200)}"
@@ -213,7 +216,7 @@ class Ledger:
         pending = self._pending.pop(result.call_id, None) or _Pending("tool")
         if pending.ours:
             return
-        text = outputs.unwrapped(result.text)
+        text = redacted(outputs.unwrapped(result.text))
         if pending.subagent:
             self.subagents.add(pending.subagent, text, source)
             self.names.add(text, _REPORTED, _SCANNED)
@@ -228,3 +231,8 @@ class Ledger:
             self.commands.broke(result, text, source)
         self.names.add(text, _SHOWN, _SCANNED)
         self.prose.happened(pending.label, text, source)
+
+
+def _fit_to_quote(words: str) -> str:
+    """Leave out of a message's words what no summary may repeat: secrets, and files' bytes."""
+    return redacted(without_data(words))

@@ -1,8 +1,8 @@
-"""Work for the processor alone, done beside the event loop so that the server stays awake."""
+"""Work that goes on beside its caller: on another thread, or whatever becomes of the caller."""
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -34,3 +34,17 @@ async def offload(function: Callable[..., _T], *arguments: Any) -> _T:
 
     threading.Thread(target=work, daemon=True).start()
     return await future
+
+
+async def unbroken(work: Coroutine[Any, Any, _T]) -> _T:
+    """Finish work that must not stop half-way, however often its caller is cancelled meanwhile."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled and not task.cancelled():
+        raise cancelled
+    return task.result()

@@ -236,7 +236,8 @@ def conversation(megabytes: int) -> list[Message]:
 
 def starting(report: Report) -> None:
     """Start the server up to its first answer, in CPU seconds, beside a bare one."""
-    ours, bare = [], []
+    ours: list[float] = []
+    bare: list[float] = []
     for _ in range(7):
         bare.append(cpu_to_first_answer([sys.executable, "-c", BARE_SERVER]))
         ours.append(cpu_to_first_answer([sys.executable, "-m", "foldmark_server"]))

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from foldmark.facts.sections import Item
-from foldmark.facts.words import clip, content_words, sentences
+from foldmark.facts.words import cited, clip, content_words, sentences
 
 _KEPT = 300
 _SCANNED = 100_000
@@ -158,7 +158,8 @@ def _bare(text: str) -> list[str]:
 
 
 def _item(rule: _Rule) -> Item:
-    if not rule.earlier:
-        return Item((rule.text,), rule.source, known_by=rule.text)
-    older = " / ".join(reversed(rule.earlier))
-    return Item((rule.text, f"{rule.text} (earlier: {older})"), rule.source)
+    forms = [rule.text]
+    if rule.earlier:
+        forms.append(f"{rule.text} (earlier: {' / '.join(reversed(rule.earlier))})")
+    forms.append(cited(forms[-1], rule.source))
+    return Item(tuple(dict.fromkeys(forms)), rule.source, known_by=rule.text)

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from foldmark.facts.sections import Item
-from foldmark.facts.words import clip, ends, one_line
+from foldmark.facts.words import cited, clip, ends, one_line
 
 _KEPT = 80
 _LONGEST = 4_000
@@ -70,8 +70,10 @@ def quoted(one: Said, shortest: int, label: str = "") -> Item:
         form = label + clip(one.text, room, _note(one.source) if room >= _NOTED else "")
         if len(form) > len(forms[-1]):
             forms.append(form)
+    if label:
+        forms.append(cited(forms[-1], one.source))
     whole = len(one.text) <= shortest and not label
-    return Item(tuple(forms), one.source, known_by=one.text if whole else "")
+    return Item(tuple(dict.fromkeys(forms)), one.source, known_by=one.text if whole else "")
 
 
 def _note(source: str) -> str:

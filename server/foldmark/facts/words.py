@@ -15,6 +15,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 _BULLET = re.compile(r"^(?:[-*+\u2022>]{1,3}|\d{1,3}[.)]|\[[ x]\])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])\s*")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _WORD = re.compile(r"[^\W\d_][\w'-]{2,39}")
 _COMMON = """
 the and for with that this from are was were has have had not but you your yours can could will
@@ -54,6 +55,11 @@ def clip(text: str, room: int, note: str = "") -> str:
         return text[: room - 3].rstrip() + "..." if room > 12 else text[: max(room, 0)]
     tail = (room - len(gap)) // 4
     return f"{text[: room - len(gap) - tail].rstrip()}{gap}{text[len(text) - tail :].lstrip()}"
+
+
+def cited(text: str, source: str) -> str:
+    """Put after words the name of the message they are from, as short as it can be looked up."""
+    return f"{text} ({source[:8] if _UUID.fullmatch(source) else source})" if source else text
 
 
 def sentences(text: str, room: int = LONGEST_SCAN) -> Iterator[str]:

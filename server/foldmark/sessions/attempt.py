@@ -1,9 +1,6 @@
 """A compaction under way in the store: the marker, the claim that protects it, and the answer."""
 
 import asyncio
-import contextlib
-import os
-import socket
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +10,7 @@ from datetime import UTC, datetime
 from foldmark.compaction import Outcome, Plan, Wish
 from foldmark.errors import CompactionConflict
 from foldmark.messages import Marker, Message, Summary
-from foldmark.sessions import attempts
+from foldmark.sessions import attempts, owner
 from foldmark.sessions.log import SessionLog
 from foldmark.store.rows import Batch, Claim
 from foldmark.summary import Draft
@@ -46,7 +43,7 @@ class Attempt:
         """Prepare; nothing is written before `mark`."""
         self._log = log
         self._notes = {"summarizer": summarizer, "instructions": wish.instructions, "asked": asked}
-        self._claim = Claim(f"cmp-{uuid.uuid4().hex[:16]}", _owner(), 0.0)
+        self._claim = Claim(f"cmp-{uuid.uuid4().hex[:16]}", owner.current(), 0.0)
         self._renewing: asyncio.Task[None] | None = None
 
     @property
@@ -120,21 +117,11 @@ class Attempt:
             await self._log.store.renew(replace(self._claim, expires=time.time() + CLAIM_SECONDS))
 
     async def _bury(self, held: Claim) -> bool:
-        """Take a claim away whose owner is known to be dead, so that a crash costs no wait."""
-        host, _, process = held.owner.partition(":")
-        if host != socket.gethostname() or os.name != "posix":
+        """Take a claim away whose owner is gone."""
+        if not owner.is_dead(held.owner):
             return False
-        with contextlib.suppress(PermissionError):
-            try:
-                os.kill(int(process.partition(":")[0]), 0)
-            except ProcessLookupError:
-                await self._log.store.renew(replace(held, expires=0.0))
-                return True
-        return False
-
-
-def _owner() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        await self._log.store.renew(replace(held, expires=0.0))
+        return True
 
 
 def _now() -> str:

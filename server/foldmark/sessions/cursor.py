@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from foldmark.errors import InvalidRequest
 
+_FARTHEST = 2**53
+
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
@@ -36,14 +38,18 @@ def read(text: str, view: str, boundary: str) -> int:
     try:
         padded = text + "=" * (-len(text) % 4)
         made_for, at, then = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-    except (ValueError, TypeError, binascii.Error) as error:
+    except (ValueError, TypeError, RecursionError, binascii.Error) as error:
         raise InvalidRequest(
             f"{text!r} is no cursor. Nothing was changed. Pass next_cursor of the page before "
             "exactly as it came, or call again without a cursor."
         ) from error
-    if (made_for, then) != (view, boundary) or not isinstance(at, int):
+    if (made_for, then) != (view, boundary) or not _is_place(at):
         raise InvalidRequest(
             f"The cursor {text!r} has expired: it belongs to another view, or the session was "
             "compacted meanwhile. Nothing was changed. Call again without a cursor."
         )
     return at
+
+
+def _is_place(at: object) -> bool:
+    return isinstance(at, int) and not isinstance(at, bool) and 0 <= at < _FARTHEST

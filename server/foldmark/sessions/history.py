@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from foldmark import render, replay
+from foldmark import render, replay, turns
 from foldmark.errors import InvalidRequest, SessionNotFound
 from foldmark.messages import Message, Reasoning, Summary, size, tokens
 from foldmark.requests import History, Json, Query
@@ -88,7 +88,7 @@ async def _about(opened: Opened, standing: Standing, query: Query) -> History:
         total_messages=standing.total,
         visible_messages=standing.visible_messages,
         visible_tokens=tokens(standing.visible_chars),
-        warnings=_fitting_in(warnings, asides - asides // 2),
+        warnings=_warnings_in(warnings, asides - asides // 2),
     )
 
 
@@ -109,6 +109,16 @@ def _fitting_in(told: list[_T], room: int) -> list[_T]:
         if left < 0:
             return told[:number]
     return told
+
+
+def _warnings_in(told: list[str], room: int) -> list[str]:
+    """Keep the warnings that fit; never none where there is one, and never without saying so."""
+    kept = _fitting_in(told, room - 30)
+    if len(kept) == len(told):
+        return told
+    if not kept:
+        return [f"{told[0][: max(room - 40, 40)]}..."]
+    return [*kept, f"{len(told) - len(kept)} more warnings"]
 
 
 def _boundary(standing: Standing) -> Json | None:
@@ -232,10 +242,15 @@ def _enough(placed: Sequence[Placed], room: int) -> bool:
 
 
 def _fitting(summary: Summary, room: int) -> str:
-    """Keep a summary small enough to leave room for messages, and say where the rest is."""
+    """Keep a summary small enough to leave room for messages, and say where the rest is.
+
+    On a page too small even for that it is left out: `boundary` tells that there is one.
+    """
     if len(summary.text) <= room:
         return summary.text
-    return f"{render.clip(summary.text, room)}\n[get_history(view='summary') reads all of it]"
+    where = "[get_history(view='summary') reads all of the summary]"
+    left = room - len(where) - len(turns.BEGIN) - len(turns.END)
+    return f"{render.clip(summary.text, left)}\n{where}" if left > 100 else ""
 
 
 def _summary(standing: Standing, at: int, room: int) -> Page:
@@ -273,12 +288,12 @@ async def _slice(log: SessionLog, standing: Standing, query: Query, at: int, roo
 
 
 def _sliced(item: Json, at: int, room: int) -> Page:
+    """Give the slice of an item's text that begins at `at`."""
+    if not at and pages.size(item) <= room:
+        return Page([item], None)
     text: str = item["text"]
-    rest: dict[str, Any] = {**item, "text": text[at:]}
-    if pages.size(rest) <= room and not at:
-        return Page([rest], None)
-    rest |= {"from": at, "chars": len(text)}
+    rest: dict[str, Any] = {**item, "text": text[at:], "from": at, "chars": len(text)}
     if pages.size(rest) <= room:
         return Page([rest], None)
-    page = pages.shortened(rest, room)
-    return Page([page | {"chars": len(text)}], at + len(page["text"]))
+    part = pages.shortened(rest, room)
+    return Page([part | {"chars": len(text)}], at + len(part["text"]))

@@ -62,7 +62,7 @@ def _scope(project: str, known: list[Listed], caller: Caller) -> tuple[str, list
             "Nothing was listed. Leave project out for the current one."
         )
     wanted = _real(project or str(caller.project))
-    scope = [session for session in known if session.project and _real(session.project) == wanted]
+    scope = [session for session in known if _is_of(session, wanted)]
     if not project and not scope:
         return ALL_PROJECTS, known
     return wanted, scope
@@ -86,6 +86,13 @@ def _of_store(session: Session) -> Listed:
         updated=session.updated,
         imported=True,
     )
+
+
+def _is_of(session: Listed, project: str) -> bool:
+    try:
+        return bool(session.project) and _real(session.project) == project
+    except InvalidRequest:  # whatever a transcript calls its folder, it is not this one
+        return False
 
 
 def _real(project: str) -> str:

@@ -1,5 +1,6 @@
 """One session's log as the rules need it: what stands, what is visible, what folds."""
 
+import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -8,13 +9,14 @@ from typing import Any
 from foldmark import boundary, messages
 from foldmark.boundary import Boundary
 from foldmark.messages import Marker, Message, Summary
-from foldmark.sessions import attempts
+from foldmark.sessions import attempts, owner
 from foldmark.store.overview import Overview
-from foldmark.store.rows import Extent, Rewound, Session, Stored
+from foldmark.store.rows import Claim, Extent, Rewound, Session, Stored
 from foldmark.store.store import Store
 from foldmark.transcripts import lines
 from foldmark.transcripts.record import Reader
 
+_UNDER_WAY = "the compaction is under way"
 _BATCH = 200  # messages read at once while folding
 
 
@@ -120,7 +122,7 @@ class SessionLog:
             end=view.end,
             before=before,
             rewound=tuple(view.rewound),
-            orphans=_orphans(found),
+            orphans=_orphans(found, view.claim),
             details=details,
             warning=warning,
         )
@@ -168,9 +170,15 @@ class SessionLog:
         return self.reader.message(rows[0].id, records)
 
 
-def _orphans(found: Sequence[Marker | Summary]) -> tuple[Orphan, ...]:
-    errors = {a.marker: a for a in reversed(found) if isinstance(a, Summary)}
-    return tuple(Orphan(marker, _lack(errors.get(marker.id))) for marker in boundary.orphans(found))
+def _orphans(found: Sequence[Marker | Summary], claim: Claim | None) -> tuple[Orphan, ...]:
+    """List the markers that hide nothing; one of them may be a compaction still under way."""
+    answers = {a.marker: a for a in reversed(found) if isinstance(a, Summary)}
+    held = claim is not None and claim.expires > time.time() and not owner.is_dead(claim.owner)
+    running = claim.marker if claim and held else ""
+    return tuple(
+        Orphan(marker, _UNDER_WAY if marker.id == running else _lack(answers.get(marker.id)))
+        for marker in boundary.orphans(found)
+    )
 
 
 def _lack(summary: Summary | None) -> str:

@@ -45,6 +45,9 @@ class Page:
     next: int | None
 
 
+_SHORT = 20  # characters of a text that was shortened as far as it makes sense
+
+
 def size(value: Any) -> int:
     """Count the characters of a value as JSON."""
     return len(dumps(value))
@@ -98,40 +101,72 @@ def of_messages(
 def _fitted(
     messages: Sequence[Message], room: int, write: Callable[[list[Message]], list[Json]]
 ) -> list[Json]:
-    """Shorten every long text alike until the whole is small enough."""
+    """Shorten every long text alike until the whole is small enough.
+
+    Where even short texts are too many, since one turn made so many calls, calls are left out
+    together with their results, and a note says how many.
+    """
     limit = room
-    while limit > 20:
+    while limit > _SHORT:
         items = write([shorten(message, limit) for message in messages])
         if size(items) <= room:
             return items
         limit //= 2
-    return write([replace(m, blocks=(Text(_note(m, 0)),)) for m in messages[:1]])
+    short = [shorten(message, _SHORT, note=False) for message in messages]
+    ids = list(dict.fromkeys(call.id for message in messages for call in message.calls))
+    fitting = bisect_right(
+        range(len(ids) + 1), room, key=lambda kept: size(write(_with_calls(short, ids[:kept])))
+    )
+    return write(_with_calls(short, ids[: max(fitting - 1, 0)]))
 
 
-def shorten(message: Message, limit: int) -> Message:
+def _with_calls(messages: Sequence[Message], kept: Sequence[str]) -> list[Message]:
+    """Leave out the calls that are not kept, their results, and say so where they stood."""
+    wanted = frozenset(kept)
+    told: list[Message] = []
+    for message in messages:
+        left = [b for b in message.blocks if _call_of(b) is None or _call_of(b) in wanted]
+        gone = sum(call.id not in wanted for call in message.calls)
+        if gone:
+            left.append(Text(f"[{gone} calls and their results left out; {_where(message)}]"))
+        told.append(replace(message, blocks=tuple(left)))
+    return told
+
+
+def _call_of(block: Block) -> str | None:
+    match block:
+        case ToolCall(id=id) | ToolResult(call_id=id):
+            return id
+        case _:
+            return None
+
+
+def shorten(message: Message, limit: int, *, note: bool = True) -> Message:
     """Cut each text of a message to `limit` characters, head and tail, and say so."""
-    return replace(message, blocks=tuple(_short(block, message, limit) for block in message.blocks))
+    blocks = tuple(_short(block, message, limit, note=note) for block in message.blocks)
+    return replace(message, blocks=blocks)
 
 
-def _short(block: Block, message: Message, limit: int) -> Block:
+def _short(block: Block, message: Message, limit: int, *, note: bool) -> Block:
+    def cut(words: str) -> str:
+        if not note:
+            return f"{words[:limit]}..."
+        reads = f"[shortened: {len(words):,} characters in all; {_where(message)}]"
+        return f"{render.clip(words, limit)}\n{reads}"
+
     match block:
         case Text(text=words) if len(words) > limit:
-            return replace(block, text=_cut(words, message, limit))
+            return replace(block, text=cut(words))
         case ToolResult(text=words) if len(words) > limit:
-            return replace(block, text=_cut(words, message, limit))
+            return replace(block, text=cut(words))
         case ToolCall(input=given) if len(words := dumps(given)) > limit:
-            return replace(block, input={"shortened": _cut(words, message, limit)})
+            return replace(block, input={"shortened": cut(words)})
         case _:
             return block
 
 
-def _cut(words: str, message: Message, limit: int) -> str:
-    return f"{render.clip(words, limit)}\n{_note(message, len(words))}"
-
-
-def _note(message: Message, chars: int) -> str:
-    size = f"{chars:,} characters in all; " if chars else ""
-    return f"[shortened: {size}get_history(message_id={message.id!r}) reads the rest]"
+def _where(message: Message) -> str:
+    return f"get_history(message_id={message.id!r}) reads all"
 
 
 def shortened(item: Json, room: int) -> Json:

@@ -175,7 +175,10 @@ async def _plan(
     newest = await opened.log.newest(standing.start, int(keep_tokens * CHARS_PER_TOKEN))
     own = 1 if newest and _is_own_call(newest[0].message, caller) else 0
     tail = cut.tail([placed.message for placed in newest[own:]], keep_tokens)
-    kept = newest[: own + tail.count]
+    if tail.whole and standing.boundary is None:
+        return None
+    # Behind a boundary whose tail may stay as it is, only the summary could be written anew.
+    kept = newest if tail.whole else newest[: own + tail.count]
     cut_at = kept[-1].pos if kept else standing.end.pos + 1
     before = await opened.log.store.before(opened.log.session.key, cut_at)
     gone = [one for one in standing.rewound if one.last < cut_at]
@@ -200,12 +203,12 @@ def _is_own_call(message: Message, caller: Caller) -> bool:
 
 
 def _is_done(plan: Plan, standing: Standing, want: Wish, asked: str) -> bool:
-    """Tell whether the compaction in force already does just what this one would do."""
+    """Tell whether the compaction in force already does what this one would do."""
     return (
         standing.boundary is not None
-        and plan.cut == standing.start
-        and standing.details.get("instructions", "") == want.instructions
-        and asked in ("", standing.details.get("asked"))
+        and plan.folded == standing.total - standing.visible_messages
+        and want.instructions in ("", standing.details.get("instructions", ""))
+        and asked in ("", standing.details.get("asked", ""))
     )
 
 

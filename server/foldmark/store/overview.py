@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foldmark.store.append import LIVE, decompress
-from foldmark.store.rows import SESSION, SOURCE, STORED, Extent, Rewound, Session, Source, Stored
+from foldmark.store.rows import (
+    SESSION,
+    SOURCE,
+    STORED,
+    Claim,
+    Extent,
+    Rewound,
+    Session,
+    Source,
+    Stored,
+)
 
 _WIDTH = 12  # columns of a row, the tag among them
 
@@ -39,6 +49,11 @@ SQL = " UNION ALL ".join(
             "FROM log WHERE session = (SELECT key FROM sessions WHERE id = ?1)"
             f" AND kind IN ('marker', 'summary') AND {LIVE}",
         ),
+        _part(
+            "claim",
+            "marker, owner, expires",
+            "FROM claims WHERE session = (SELECT key FROM sessions WHERE id = ?1)",
+        ),
         _part("child", "id", "FROM sessions WHERE parent = ?1 AND parent <> ''"),
         # "0" comes right after "/": these are the session's own sources and its subagents'.
         _part(
@@ -54,7 +69,8 @@ SQL = " UNION ALL ".join(
 class Overview:
     """A session, the extent of its log, and what stands out in it.
 
-    `attempts` are its live markers and summaries, newest first; `sources` how far its transcript
+    `attempts` are its live markers and summaries, newest first; `claim` says who compacts it, if
+    that has not expired; `sources` how far its transcript
     and those of its subagents were read, by path.
     """
 
@@ -62,6 +78,7 @@ class Overview:
     end: Extent = field(default_factory=Extent)
     rewound: list[Rewound] = field(default_factory=list[Rewound])
     attempts: list[Stored] = field(default_factory=list[Stored])
+    claim: Claim | None = None
     children: list[str] = field(default_factory=list[str])
     sources: dict[str, Source] = field(default_factory=dict[str, Source])
 
@@ -79,6 +96,8 @@ def read(rows: Iterable[tuple[Any, ...]]) -> Overview:
                 view.rewound.append(Rewound(*columns[:4]))
             case "attempt":
                 view.attempts.append(Stored.of(columns, decompress))
+            case "claim":
+                view.claim = Claim(*columns[:3])
             case "child":
                 view.children.append(columns[0])
             case _:

@@ -150,10 +150,13 @@ class Store:
         return pos, Extent(*before) if before[0] is not None else Extent()
 
     async def whole(self, key: int, id: str) -> list[Stored]:
-        """Read every row of the message that an id belongs to."""
+        """Read every row of the message that an id, or its unique beginning, belongs to."""
         return self._stored(
             await self._database.rows(
-                "WITH wanted AS (SELECT min(head) FROM log WHERE session = ?1 AND id = ?2)"
+                "WITH wanted AS (SELECT min(head) FROM log WHERE session = ?1 AND id = coalesce("
+                "(SELECT id FROM log WHERE session = ?1 AND id = ?2 LIMIT 1),"
+                " (SELECT id FROM log WHERE session = ?1 AND length(?2) >= 8 AND id >= ?2"
+                " AND id < ?2 || char(1114111) GROUP BY session HAVING count(DISTINCT id) = 1)))"
                 f" SELECT {STORED} FROM log WHERE session = ?1"
                 " AND (pos IN wanted OR head <> pos AND head IN wanted) ORDER BY pos",
                 (key, id),
@@ -191,14 +194,6 @@ class Store:
                 (key, first, last if last is not None else 2**62, limit),
             )
         )
-
-    async def claim(self, key: int, now: float) -> Claim | None:
-        """Tell who is compacting a session at this moment."""
-        rows = await self._database.rows(
-            "SELECT marker, owner, expires FROM claims WHERE session = ? AND expires > ?",
-            (key, now),
-        )
-        return Claim(*rows[0]) if rows else None
 
     async def source(self, path: str) -> Source | None:
         """Tell how far a transcript was read."""
