@@ -18,7 +18,7 @@ _ENDINGS = ("", "s", "ed", "ing", "er", "_id", "_path", "_count")
 _WORDS = tuple(f"{stem}{ending}" for stem in _STEMS for ending in _ENDINGS)
 
 
-def lines(messages: int, output_words: int = 560, seed: int = 7) -> Iterator[bytes]:
+def lines(messages: int, output_words: int = 430, seed: int = 7) -> Iterator[bytes]:
     """Write `messages` messages: a prompt, thinking with text, a call, its output, and again.
 
     With the default length of a tool's output 100,000 messages are about 500 MB, as in sessions

@@ -103,8 +103,9 @@ async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Rec
     """Read what `placement.Log` must know of the rows already there."""
     log = Log()
     for pos, messages, chars, marked in await connection.execute_fetchall(
-        "SELECT pos, messages, chars, (SELECT max(head) FROM log WHERE session = ?1"
-        " AND kind = 'marker') FROM log WHERE session = ?1 ORDER BY pos DESC LIMIT 1",
+        "SELECT pos, messages, chars, (SELECT head FROM log WHERE session = ?1"
+        " AND kind IN ('marker', 'summary') AND kind = 'marker' ORDER BY head DESC LIMIT 1)"
+        " FROM log WHERE session = ?1 ORDER BY pos DESC LIMIT 1",
         (key,),
     ):
         log.pos, log.messages, log.chars, log.marked = pos, messages, chars, marked or 0
@@ -112,9 +113,9 @@ async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Rec
         return log
     named = {r.id for r in records} | {r.parent for r in records} | {r.replaces for r in records}
     for id, pos, head, message, raw in await connection.execute_fetchall(
-        "SELECT id, pos, head, message, raw FROM log WHERE session = ?"
-        " AND id IN (SELECT value FROM json_each(?)) ORDER BY pos",
-        (key, json.dumps(sorted(named - {""}))),
+        "SELECT log.id, pos, head, message, raw FROM json_each(?)"
+        " CROSS JOIN log ON session = ? AND log.id = value ORDER BY log.id, pos",
+        (json.dumps(sorted(named - {""})), key),
     ):
         place = Place(pos, head, message, decompress(raw))
         log.known.setdefault(id, []).append(place)
