@@ -15,11 +15,10 @@ Whatever breaks off in between leaves an orphan, and an orphan hides nothing.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from foldmark.cut import Tail
 from foldmark.errors import (
     CompactionConflict,
     FoldmarkError,
@@ -30,6 +29,7 @@ from foldmark.ledger import Ledger
 from foldmark.messages import Message, tokens
 from foldmark.offload import offload, unbroken
 from foldmark.redaction import redacted
+from foldmark.requests import Progress
 from foldmark.summary import SMALL_ENOUGH, Draft, Request, Summarizer, accept, prose
 
 LEDGER_CHARS = 3500
@@ -39,9 +39,6 @@ state recall of real model summaries from .39 to .76."""
 _FEWEST = 2  # messages that are worth folding,
 _LARGE = 10_000  # unless they have as many characters
 _SHARE = 0.6  # of its source is the most that an offline summary takes
-
-Progress = Callable[[str, int, int], Awaitable[None]]
-"""Told what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,34 +90,9 @@ class Log(Protocol):
         ...
 
 
-def plan(
-    tail: Tail,
-    *,
-    first_kept: str,
-    kept: int,
-    cut: int,
-    end: int,
-    folded: int,
-    source: int,
-    visible: int,
-) -> Plan | None:
-    """Decide whether to fold what stands before position `cut`, and what that means.
-
-    `kept` messages stay from `first_kept` on, `folded` ones of `source` characters do not; a
-    model sees `visible` characters now. None when that is not worth a summary.
-    """
-    if folded < (_FEWEST if source < _LARGE else 1):
-        return None
-    return Plan(
-        first_kept=first_kept,
-        cut=cut,
-        end=end,
-        folded=folded,
-        kept=kept,
-        source=source,
-        tokens_before=tokens(visible),
-        tokens_kept=tokens(tail.chars),
-    )
+def is_worth_it(plan: Plan) -> bool:
+    """Tell whether what a plan folds is worth a summary."""
+    return plan.folded >= (_FEWEST if plan.source < _LARGE else 1)
 
 
 async def compact(

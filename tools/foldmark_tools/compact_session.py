@@ -1,12 +1,13 @@
 """`compact_session`: fold the older part of a session behind a summary."""
 
+import json
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from foldmark.requests import Compact, Compaction, Which
+from foldmark.requests import MOST_CHARS, Compact, Compaction, Which
 from foldmark_tools.services import Services, caller
 from foldmark_tools.tool import answer, tool
 from foldmark_tools.waiting import patience, progress
@@ -76,21 +77,27 @@ async def compact_session(
 
 def result(done: Compaction) -> CompactionResult:
     """Publish what was done, and what comes next."""
+    summary, warnings = done.summary, list(done.warnings)
+    if len(json.dumps(summary, ensure_ascii=False)) > _MOST_SUMMARY:
+        summary = summary[: _MOST_SUMMARY // 6]  # what is escaped takes up to six characters
+        warnings.append("the summary is cut here; get_history(view='summary') reads all of it")
     return CompactionResult(
         status=done.status,
         session_id=done.session_id,
         found_by=done.how,
         compaction_id=done.compaction_id,
-        summary=done.summary,
+        summary=summary,
         summarizer=done.summarizer,
         tokens_before=done.tokens_before,
         tokens_after=done.tokens_after,
         messages_folded=done.messages_folded,
         messages_kept=done.messages_kept,
-        warnings=list(done.warnings),
+        warnings=warnings,
         next_step=_NEXT_STEP[done.status],
     )
 
+
+_MOST_SUMMARY = MOST_CHARS - 4_000
 
 _NEXT_STEP = {
     "compacted": "Continue from the summary. get_history(session_id) shows what is visible now, "

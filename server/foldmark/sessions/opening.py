@@ -12,7 +12,7 @@ from foldmark.requests import Caller, Which
 from foldmark.sessions import caller as calling
 from foldmark.sessions import folders, handover, sync
 from foldmark.sessions.folders import Folders
-from foldmark.sessions.handover import Given, New
+from foldmark.sessions.handover import Given
 from foldmark.sessions.log import SessionLog
 from foldmark.sessions.readers import FILES, READERS
 from foldmark.sessions.sync import Progress, Transcript
@@ -20,6 +20,7 @@ from foldmark.store.overview import Overview
 from foldmark.store.rows import Batch, Source
 from foldmark.store.store import Store
 from foldmark.transcripts.api import Messages
+from foldmark.transcripts.record import Record
 
 _NEAR = 3
 _OUR_COPY = "This is the copy that Foldmark keeps."
@@ -188,34 +189,28 @@ async def _hand_over(
             new = handover.align([handover.digest(i) for _, i in held], [g.digest for g in told])
             if not id and new.keep < len(held):
                 break  # another conversation that began with the same words
-            if await _store(store, name, told, held, new, caller):
+            records = handover.named(told, new, held, after=seen.end.pos)
+            since = seen.sources.get(_HANDED_OVER + name)
+            if await _store(store, name, records, caller, since):
                 return _opened(store, await store.overview(name), "messages", ())
     raise AssertionError("names() never ends")
 
 
 async def _store(
-    store: Store,
-    name: str,
-    given: Sequence[Given],
-    held: Sequence[tuple[int, str]],
-    new: New,
-    caller: Caller,
+    store: Store, name: str, records: Sequence[Record], caller: Caller, since: Source | None
 ) -> bool:
-    """Append what is new; False when another call on the same session was faster."""
-    path = f"{_HANDED_OVER}{name}"
-    since = await store.source(path)
-    end = max((pos for pos, _ in held), default=0)
+    """Append what is new since `since`; False when another call was faster."""
+    if not records and since:
+        return True
     batch = Batch(
         session=name,
         assistant=Messages.assistant,
-        records=handover.named(given, new, held, after=end),
+        records=records,
         project=str(caller.project),
         updated=time.time(),
     )
-    seen = Source(path, name, consumed=(since.consumed if since else 0) + len(batch.records))
-    if not batch.records and since:
-        return True
-    return await store.append([batch], seen, since)
+    taken = (since.consumed if since else 0) + len(records)
+    return await store.append([batch], Source(_HANDED_OVER + name, name, taken), since)
 
 
 async def _without_preamble(store: Store, seen: Overview, given: list[Given]) -> list[Given]:

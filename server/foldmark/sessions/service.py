@@ -3,7 +3,7 @@
 import hashlib
 
 from foldmark import compaction, cut
-from foldmark.compaction import Plan, Wish
+from foldmark.compaction import Outcome, Plan, Wish
 from foldmark.errors import CompactionConflict, InvalidRequest, SummarizerUnavailable
 from foldmark.messages import CHARS_PER_TOKEN, Message, tokens
 from foldmark.own import is_own_tool
@@ -123,19 +123,7 @@ class Sessions:
                 continue
             except Taken as other:
                 return Compaction("running", session.id, opened.how, other.marker)
-            return Compaction(
-                status="preview" if wish.preview else "compacted",
-                session_id=session.id,
-                how=opened.how,
-                compaction_id="" if wish.preview else attempt.marker,
-                summary=outcome.text,
-                summarizer=outcome.summarizer,
-                tokens_before=plan.tokens_before,
-                tokens_after=outcome.tokens_after,
-                messages_folded=plan.folded,
-                messages_kept=plan.kept,
-                warnings=opened.warnings,
-            )
+            return _done(opened, wish, plan, attempt, outcome)
         raise CompactionConflict(
             f"Messages kept arriving in the session {session.id!r} while its compaction was "
             "planned. Nothing was lost and nothing was changed. Call compact_session again."
@@ -171,7 +159,7 @@ def _summarizer(wish: Compact) -> Summarizer:
 async def _plan(
     opened: Opened, standing: Standing, keep_tokens: int, caller: Caller
 ) -> Plan | None:
-    """Measure what would fold; None when there is nothing to fold."""
+    """Find what to fold; None when all of it may stay or is not worth a summary."""
     newest = await opened.log.newest(standing.start, int(keep_tokens * CHARS_PER_TOKEN))
     own = 1 if newest and _is_own_call(newest[0].message, caller) else 0
     tail = cut.tail([placed.message for placed in newest[own:]], keep_tokens)
@@ -182,16 +170,17 @@ async def _plan(
     cut_at = kept[-1].pos if kept else standing.end.pos + 1
     before = await opened.log.store.before(opened.log.session.key, cut_at)
     gone = [one for one in standing.rewound if one.last < cut_at]
-    return compaction.plan(
-        tail,
+    plan = Plan(
         first_kept=kept[-1].message.id if kept else "",
-        kept=len(kept),
         cut=cut_at,
         end=standing.end.pos,
         folded=before.messages - sum(one.messages for one in gone),
+        kept=len(kept),
         source=before.chars - sum(one.chars for one in gone),
-        visible=standing.visible_chars,
+        tokens_before=tokens(standing.visible_chars),
+        tokens_kept=tokens(tail.chars),
     )
+    return plan if compaction.is_worth_it(plan) else None
 
 
 def _is_own_call(message: Message, caller: Caller) -> bool:
@@ -209,6 +198,27 @@ def _is_done(plan: Plan, standing: Standing, want: Wish, asked: str) -> bool:
         and plan.folded == standing.total - standing.visible_messages
         and want.instructions in ("", standing.details.get("instructions", ""))
         and asked in ("", standing.details.get("asked", ""))
+    )
+
+
+def _done(
+    opened: Opened, wish: Compact, plan: Plan, attempt: Attempt, outcome: Outcome
+) -> Compaction:
+    warnings = list(opened.warnings)
+    if outcome.tokens_after >= plan.tokens_before:
+        warnings.append("what is visible now is no shorter than before: there was little to fold")
+    return Compaction(
+        status="preview" if wish.preview else "compacted",
+        session_id=opened.log.session.id,
+        how=opened.how,
+        compaction_id="" if wish.preview else attempt.marker,
+        summary=outcome.text,
+        summarizer=outcome.summarizer,
+        tokens_before=plan.tokens_before,
+        tokens_after=outcome.tokens_after,
+        messages_folded=plan.folded,
+        messages_kept=plan.kept,
+        warnings=tuple(warnings),
     )
 
 
