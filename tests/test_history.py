@@ -837,3 +837,22 @@ async def test_what_claude_code_printed_for_a_call_is_read_back_under_its_label(
             '[Tool call bash]: {"command":"ls"}',
             "[Tool result]: a.py\n  b.py",
         ]
+
+
+async def test_an_offline_summary_and_the_page_it_opens_fit_each_other(tmp_path: Path) -> None:
+    given = [
+        message
+        for n in range(200)
+        for message in (
+            u(f'Never rename "column {n}" of table\t{n}, and tell me why it is there.'),
+            a(f"I read src/module_{n}/loader.py and decided on plan {n} because it is shorter."),
+        )
+    ]
+    async with connected(Host(tmp_path)) as client:
+        done = await ask(
+            client, "compact_session", messages=given, session_id="s", keep_recent_tokens=500
+        )
+        page = await ask(client, "get_history", session_id="s")
+
+    assert len(done["summary"]) > 6_500
+    assert page["messages"][0]["text"] == done["summary"]

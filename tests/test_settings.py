@@ -23,7 +23,7 @@ def test_without_settings_everything_lies_where_the_platform_puts_it(home: Path)
     assert found.database.name == "foldmark.db"
     assert found.database.is_relative_to(home)
     assert found.folders == Folders(home / ".claude" / "projects")
-    assert found.summary_chars == 8_000
+    assert found.summary_chars == 7_000
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,15 @@ def _only_live(caller: Caller, places: Folders) -> Found:
 
 
 def _is_of(path: Path, project: Path) -> bool:
-    """Tell whether a transcript is of this project: two projects may share a folder's name."""
+    """Tell whether a transcript is of this project, and not of one whose folder has its name.
+
+    A transcript that was moved here from elsewhere is.
+    """
     seen = glimpse(path)
-    return seen is not None and seen.project in ("", str(project), str(project.resolve()))
+    if seen is None:
+        return False
+    alike = folders.slug(Path(seen.project)) == folders.slug(project)
+    return not alike or seen.project in (str(project), str(project.resolve()))
 
 
 def _tail(path: Path) -> bytes:

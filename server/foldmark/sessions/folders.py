@@ -74,8 +74,8 @@ class Folders:
 
     def transcripts(self, project: Path | None = None) -> list[Path]:
         """List the main transcripts, of one project folder or of all, newest first."""
-        slug = _NOT_SLUG.sub("-", str(project)) if project else "*"
-        found = [path for path in self._glob(f"{slug}/*.jsonl") if not is_agent(path)]
+        name = slug(project) if project else "*"
+        found = [path for path in self._glob(f"{name}/*.jsonl") if not is_agent(path)]
         return sorted(found, key=modified, reverse=True)
 
     def subagents(self, transcript: Path) -> list[Path]:
@@ -87,6 +87,11 @@ class Folders:
 
     def _glob(self, pattern: str) -> Iterator[Path]:
         return _files(self.projects, pattern)
+
+
+def slug(project: Path) -> str:
+    """Name the folder of a project's transcripts as Claude Code does; two projects may share one."""
+    return _NOT_SLUG.sub("-", str(project))
 
 
 def session_id(transcript: Path) -> str:

@@ -19,7 +19,7 @@ _MOST_AT_ONCE = 32  # messages read from the log at a time
 _USUAL = 1_000  # characters of a message, so that the first trip to the log mostly suffices
 _FULL = 0.8  # of a page is enough not to go to the log again
 _ENVELOPE = 700  # characters for the fields around the messages, beside those of open length
-_MOST_ASIDE = 1_200  # characters for warnings and orphans
+_MOST_ASIDE = 800  # characters for warnings and orphans
 _LISTED = 10
 
 _T = TypeVar("_T")

@@ -30,8 +30,8 @@ from foldmark.summarizers.caller import CallersOwn
 from foldmark.summarizers.extractive import Extractive
 from foldmark.summary import Summarizer
 
-SUMMARY_CHARS = 8_000
-"""The room for an offline summary, in characters, so that it fits one answer with room to spare."""
+SUMMARY_CHARS = 7_000
+"""The room for an offline summary, in characters: the most that surely fits one default page."""
 
 _PLANS = 5  # times to plan anew while messages keep arriving
 
@@ -231,7 +231,7 @@ def _nothing(opened: Opened, standing: Standing) -> Compaction:
         how=opened.how,
         compaction_id=boundary.marker.id if boundary else "",
         summary=boundary.summary.text if boundary else "",
-        summarizer=str(standing.details.get("summarizer", "")),
+        summarizer=str(standing.details.get("summarizer", "assistant" if boundary else "")),
         tokens_before=visible,
         tokens_after=visible,
         messages_folded=standing.total - standing.visible_messages,
