@@ -90,7 +90,7 @@ class Folders:
 
 
 def slug(project: Path) -> str:
-    """Name the folder of a project's transcripts as Claude Code does; two projects may share one."""
+    """Name a project's folder of transcripts as Claude Code does; two may share one name."""
     return _NOT_SLUG.sub("-", str(project))
 
 
