@@ -27,9 +27,8 @@ from foldmark.errors import (
 )
 from foldmark.ledger import Ledger
 from foldmark.messages import Message, tokens
-from foldmark.offload import offload, unbroken
+from foldmark.offload import Progress, offload, unbroken
 from foldmark.redaction import redacted
-from foldmark.requests import Progress
 from foldmark.summary import SMALL_ENOUGH, Draft, Request, Summarizer, accept, prose
 
 LEDGER_CHARS = 3500
@@ -62,9 +61,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A summary that was accepted, and what it did."""
+    """A summary that was accepted, how its writer finished, and what it did."""
 
     text: str
+    finish: str
     summarizer: str
     tokens_after: int
 
@@ -85,7 +85,7 @@ class Log(Protocol):
         """
         ...
 
-    async def seal(self, plan: Plan, draft: Draft, outcome: Outcome | None, error: str) -> None:
+    async def seal(self, plan: Plan, outcome: Outcome | None, error: str) -> None:
         """Append the answer to the marker: a usable summary, or what went wrong."""
         ...
 
@@ -106,23 +106,22 @@ async def compact(
         CompactionConflict: Somebody else compacts, or the log grew since the plan was made.
 
     """
-    draft = Draft("")
     try:
         await log.mark(plan)
-        draft, outcome = await draw_up(log, plan, summarizer, wish, progress)
+        outcome = await draw_up(log, plan, summarizer, wish, progress)
     except CompactionConflict:
         raise
     except BaseException as error:
         with contextlib.suppress(FoldmarkError):  # what went wrong first is what matters
-            await unbroken(log.seal(plan, draft, None, _reason(error)))
+            await unbroken(log.seal(plan, None, _reason(error)))
         raise
-    await unbroken(log.seal(plan, draft, outcome, ""))
+    await unbroken(log.seal(plan, outcome, ""))
     return outcome
 
 
 async def draw_up(
     log: Log, plan: Plan, summarizer: Summarizer, wish: "Wish", progress: Progress | None = None
-) -> tuple[Draft, Outcome]:
+) -> Outcome:
     """Write and judge the summary that a plan needs, without a mark in the log."""
     ledger = Ledger(project=wish.project, branch=wish.branch)
     done = 0
@@ -140,7 +139,7 @@ async def draw_up(
         room = min(LEDGER_CHARS, int(plan.source * 0.9) - len(text) - 2)
         text = "\n\n".join(part for part in (text, ledger.block(max(room, 0))) if part)
     after = tokens(len(text)) + plan.tokens_kept
-    return draft, Outcome(text, summarizer.name, after)
+    return Outcome(text, draft.finish or "end_turn", summarizer.name, after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias, TypeVar
 
 _T = TypeVar("_T")
+
+Progress: TypeAlias = Callable[[str, int, int], Awaitable[None]]
+"""Told what is being done, how much of it is done, and how much there is."""
 
 
 async def offload(function: Callable[..., _T], *arguments: Any) -> _T:

@@ -3,7 +3,7 @@
 Values only, and light: a server that has just been started needs no more of the engine than this.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +14,6 @@ Choice: TypeAlias = Literal["auto", "caller", "extractive", "bedrock"]
 Status: TypeAlias = Literal["compacted", "nothing_to_compact", "preview", "running"]
 View: TypeAlias = Literal["visible", "full", "summary"]
 Format: TypeAlias = Literal["text", "anthropic", "converse", "openai"]
-Progress: TypeAlias = Callable[[str, int, int], Awaitable[None]]
-"""Told what is being done, how much of it is done, and how much there is."""
 
 FEWEST_CHARS = 1_000
 MOST_CHARS = 40_000

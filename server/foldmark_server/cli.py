@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -26,7 +27,7 @@ from foldmark.requests import (
 from foldmark.sessions.service import Sessions
 from foldmark_server import __version__, arguments, paging, tables
 from foldmark_server.engine import open_engine
-from foldmark_server.screen import FAILED, Bar, bar, exits, write_json
+from foldmark_server.screen import FAILED, Bar, exits, write_json
 
 EXIT_CODES = """\b
 Exit codes:
@@ -227,7 +228,7 @@ def _work(folder: Path | None, job: Callable[[Sessions, Bar], Awaitable[_T]]) ->
     """Do one job with an open engine; a file in `folder` may be read, too."""
 
     async def work() -> _T:
-        with bar() as seen:
+        with closing(Bar()) as seen:
             # The path comes from the person at the keyboard, not from an assistant.
             also = (folder,) if folder else ()
             async with open_engine(os.environ, *also) as engine:

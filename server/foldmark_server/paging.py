@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from foldmark.requests import Caller, History, Json, Progress, Query, Which
+from foldmark.offload import Progress
+from foldmark.requests import Caller, History, Json, Query, Which
 from foldmark.sessions.service import Sessions
 
 

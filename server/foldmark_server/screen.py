@@ -167,15 +167,5 @@ class Bar:
             self._progress.stop()
 
 
-@contextmanager
-def bar() -> Generator[Bar]:
-    """Hold a progress bar for the work inside."""
-    made = Bar()
-    try:
-        yield made
-    finally:
-        made.close()
-
-
 def _flag(option: str) -> str:
     return f"--{option.replace('_', '-')}"

@@ -42,7 +42,11 @@ def read(environ: Mapping[str, str]) -> Settings:
         or user_data_path("foldmark", appauthor=False) / "foldmark.db",
         folders=Folders(
             projects=config / "projects",
-            allowed=tuple(Path(part).expanduser() for part in allowed.split(os.pathsep) if part),
+            allowed=tuple(
+                _expanded("FOLDMARK_ALLOWED_DIRS", part)
+                for part in allowed.split(os.pathsep)
+                if part
+            ),
         ),
         summary_chars=_number(environ, "FOLDMARK_SUMMARY_CHARS", SUMMARY_CHARS, _SUMMARY_RANGE),
     )
@@ -56,7 +60,17 @@ def _value(environ: Mapping[str, str], name: str) -> str | None:
 
 def _path(environ: Mapping[str, str], name: str) -> Path | None:
     value = _value(environ, name)
-    return Path(os.path.expandvars(value)).expanduser() if value else None
+    return _expanded(name, os.path.expandvars(value)) if value else None
+
+
+def _expanded(name: str, value: str) -> Path:
+    try:
+        return Path(value).expanduser()
+    except RuntimeError as error:
+        raise InvalidRequest(
+            f"{name}={value!r} is in the home folder of nobody known here. Nothing was started. "
+            "Correct or unset it."
+        ) from error
 
 
 def _number(environ: Mapping[str, str], name: str, default: int, allowed: range) -> int:

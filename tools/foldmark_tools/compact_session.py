@@ -1,13 +1,13 @@
 """`compact_session`: fold the older part of a session behind a summary."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from foldmark.requests import MOST_CHARS, Compact, Compaction, Which
+from foldmark.requests import MOST_CHARS, Choice, Compact, Compaction, Status, Which
 from foldmark_tools.services import Services, caller
 from foldmark_tools.tool import answer, tool
 from foldmark_tools.waiting import patience, progress
@@ -16,7 +16,7 @@ from foldmark_tools.waiting import patience, progress
 class CompactionResult(BaseModel):
     """What a compaction did. Token counts are estimates."""
 
-    status: Literal["compacted", "nothing_to_compact", "preview", "running"]
+    status: Status
     session_id: str
     found_by: str
     compaction_id: str
@@ -55,7 +55,7 @@ async def compact_session(
         int, Field(ge=0, le=1_000_000, description="Recent tokens to keep verbatim (default 8000).")
     ] = 8000,
     summarizer: Annotated[
-        Literal["auto", "caller", "extractive", "bedrock"],
+        Choice,
         Field(description="auto: your summary if given, else extractive (offline)."),
     ] = "auto",
     preview: Annotated[bool, Field(description="Show the result, change nothing.")] = False,

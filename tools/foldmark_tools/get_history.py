@@ -1,12 +1,12 @@
 """`get_history`: what a model should now see of a session, or any part of the original."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from foldmark.requests import FEWEST_CHARS, MOST_CHARS, History, Query, Which
+from foldmark.requests import FEWEST_CHARS, MOST_CHARS, Format, History, Query, View, Which
 from foldmark_tools.services import Services, caller
 from foldmark_tools.tool import answer, tool
 from foldmark_tools.waiting import progress
@@ -39,11 +39,11 @@ async def get_history(
     session_id: Annotated[str | None, Field(description="Default: the calling session.")] = None,
     transcript_path: Annotated[str | None, Field(description="A session's file.")] = None,
     view: Annotated[
-        Literal["visible", "full", "summary"],
+        View,
         Field(description="visible: summary and what follows; full: every message and marker."),
     ] = "visible",
     format: Annotated[
-        Literal["text", "anthropic", "converse", "openai"],
+        Format,
         Field(description="text, or message dicts ready to send to that API."),
     ] = "text",
     cursor: Annotated[str | None, Field(description="next_cursor of the page before.")] = None,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
@@ -30,8 +30,16 @@ class StrictTool(Tool):
                     raise ToolError(self._invalid(cause)) from cause
                 case FoldmarkError() as cause:
                     raise ToolError(str(cause)) from cause
-                case _:
+                case None:
                     raise
+                case ToolError():
+                    raise
+                case cause:
+                    raise UnexpectedToolError(
+                        f"{self.name} broke down ({type(cause).__name__}), and that is a fault of "
+                        "Foldmark's. Nothing was lost: the history is as it was. Call again; if it "
+                        "stays so, report it with what the server wrote to stderr."
+                    ) from cause
 
     def _check_names(self, arguments: dict[str, Any]) -> None:
         known = list(self.parameters["properties"])

@@ -58,7 +58,7 @@ class Files:
         return sorted(changed, key=lambda path: -self.known[path].edited_at)
 
     def read_only(self) -> list[str]:
-        """The paths that were only read, the most and latest read first."""
+        """The paths that were only read, the latest read first."""
         seen = [path for path, file in self.known.items() if file.reads and not file.edits]
         return sorted(seen, key=lambda path: -self.known[path].read_at)
 

@@ -1,6 +1,7 @@
 """A compaction under way in the store: the marker, the claim that protects it, and the answer."""
 
 import asyncio
+import contextlib
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -8,12 +9,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from foldmark.compaction import Outcome, Plan, Wish
-from foldmark.errors import CompactionConflict
+from foldmark.errors import CompactionConflict, StoreError
 from foldmark.messages import Marker, Message, Summary
 from foldmark.sessions import attempts, owner
 from foldmark.sessions.log import SessionLog
 from foldmark.store.rows import Batch, Claim
-from foldmark.summary import Draft
 from foldmark.transcripts.record import Record
 
 CLAIM_SECONDS = 30.0
@@ -76,7 +76,7 @@ class Attempt:
                 raise Taken(held.marker)
         self._renewing = asyncio.create_task(self._renew())
 
-    async def seal(self, plan: Plan, draft: Draft, outcome: Outcome | None, error: str) -> None:
+    async def seal(self, plan: Plan, outcome: Outcome | None, error: str) -> None:
         """Append the answer to the marker, and let go of the session.
 
         Raises:
@@ -88,10 +88,9 @@ class Attempt:
         summary = Summary(
             id=f"{self.marker}-summary",
             marker=self.marker,
-            text=outcome.text if outcome else draft.text,
-            finish=(draft.finish or "end_turn") if outcome else draft.finish,
+            text=outcome.text if outcome else "",
+            finish=outcome.finish if outcome else "",
             error=error,
-            tool_call=draft.tool_call,
             at=_now(),
         )
         details = {
@@ -112,9 +111,13 @@ class Attempt:
         return Batch(session.id, session.assistant, [record], ours=True)
 
     async def _renew(self) -> None:
-        while True:
+        held = True
+        while held:
             await asyncio.sleep(CLAIM_SECONDS / 3)
-            await self._log.store.renew(replace(self._claim, expires=time.time() + CLAIM_SECONDS))
+            with contextlib.suppress(StoreError):  # a locked database may open before it expires
+                held = await self._log.store.renew(
+                    replace(self._claim, expires=time.time() + CLAIM_SECONDS)
+                )
 
     async def _bury(self, held: Claim) -> bool:
         """Take a claim away whose owner is gone."""

@@ -1,7 +1,6 @@
 """Foldmark's own rows: the marker it writes before a summarizer runs, and the summary after it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from foldmark.messages import Marker, Summary
@@ -9,19 +8,6 @@ from foldmark.store.rows import Stored
 from foldmark.transcripts import lines
 from foldmark.transcripts.fields import dumps, mapping, text
 from foldmark.transcripts.record import Reader, Record
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """What a compaction wrote down of itself; sizes in estimated tokens."""
-
-    summarizer: str = ""
-    instructions: str = ""
-    asked: str = ""  # a digest of the summary that the caller passed
-    tokens_before: int = 0
-    tokens_after: int = 0
-    folded: int = 0
-    kept: int = 0
 
 
 def marker_record(marker: Marker, details: Mapping[str, Any]) -> Record:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foldmark.errors import AmbiguousSession, SessionNotFound
+from foldmark.offload import offload
 from foldmark.requests import Caller
 from foldmark.sessions import folders
 from foldmark.sessions.folders import Folders
@@ -47,7 +48,7 @@ async def find(caller: Caller, places: Folders) -> Found:
     if caller.tool_use:
         for pause in _RETRIES:
             await asyncio.sleep(pause)
-            if path := _holding(caller, places):
+            if path := await offload(_holding, caller, places):
                 return Found(path, "the id of this very tool call in the newest transcripts")
     if caller.session or caller.host.startswith(_OTHER_HOSTS):
         raise SessionNotFound(
@@ -57,7 +58,7 @@ async def find(caller: Caller, places: Folders) -> Found:
         )
     if caller.environment and (path := places.find(caller.environment)):
         return Found(path, "CLAUDE_CODE_SESSION_ID in the environment")
-    return _only_live(caller, places)
+    return await offload(_only_live, caller, places)
 
 
 def _holding(caller: Caller, places: Folders) -> Path | None:
@@ -79,7 +80,7 @@ def _only_live(caller: Caller, places: Folders) -> Found:
     """Take the project's only transcript, or the only one that is being written."""
     known = [path for path in places.transcripts(caller.project) if _is_of(path, caller.project)]
     now = time.time()
-    live = [path for path in known if now - path.stat().st_mtime < _LIVE]
+    live = [path for path in known if now - folders.modified(path) < _LIVE]
     for candidates in (live, known):
         if len(candidates) == 1:
             kind = "only live transcript" if len(known) > 1 else "only transcript"

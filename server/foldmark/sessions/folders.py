@@ -101,7 +101,8 @@ def session_id(transcript: Path) -> str:
     too, since two of them may well share a name.
     """
     if is_agent(transcript) and "subagents" in transcript.parts:
-        session = transcript.parts[transcript.parts.index("subagents") - 1]
+        parts = transcript.parts[::-1]
+        session = parts[parts.index("subagents") + 1]
         return f"{session}/{transcript.stem}"
     if _UUID.fullmatch(transcript.stem):
         return transcript.stem

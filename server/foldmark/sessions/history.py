@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from foldmark import render, replay, turns
+from foldmark import boundary, render, replay, turns
 from foldmark.errors import InvalidRequest, SessionNotFound
 from foldmark.messages import Message, Reasoning, Summary, size, tokens
 from foldmark.requests import History, Json, Query
 from foldmark.sessions import attempts, cursor, pages
 from foldmark.sessions.cursor import Cursor
-from foldmark.sessions.log import Placed, SessionLog, Standing
+from foldmark.sessions.log import Placed, SessionLog, Standing, lack
 from foldmark.sessions.opening import Opened
 from foldmark.sessions.pages import Entry, Page
 from foldmark.store.rows import Stored
@@ -21,6 +21,7 @@ _FULL = 0.8  # of a page is enough not to go to the log again
 _ENVELOPE = 700  # characters for the fields around the messages, beside those of open length
 _MOST_ASIDE = 800  # characters for warnings and orphans
 _LISTED = 10
+_BEFORE = 4  # messages before a page that may hold the calls of its first results
 
 _T = TypeVar("_T")
 
@@ -151,6 +152,9 @@ async def _text(
         entries.append(Entry.of(0, _summary_item(standing.boundary.summary, "live")))
     after: int | None = at if at is not None else (1 if full else standing.start)
     own: set[str] = set()
+    if at is not None and not full:  # a result may answer a call on the page before
+        rows = await log.store.page(log.session.key, last=at - 1, limit=_BEFORE, backward=True)
+        own |= render.own_calls([one.message for one in log.messages(rows)])
     limit = max(room // _USUAL, 2)
     while after is not None and sum(entry.size for entry in entries) <= room * _FULL:
         rows = await log.store.page(
@@ -182,7 +186,10 @@ def _entry(
         return Entry.of(head, item)
     [found] = attempts.read(rows[-1:], log.reader)
     if isinstance(found, Summary):
-        return Entry.of(head, _summary_item(found, state))
+        item = _summary_item(found, state)
+        if not boundary.stands(found):
+            item["text"] = f"[not usable: {lack(found)}] {found.text}".rstrip()
+        return Entry.of(head, item)
     reasons = {orphan.marker.id: f"orphan: {orphan.reason}" for orphan in standing.orphans}
     stands = standing.boundary is not None and standing.boundary.marker.id == found.id
     text = reasons.get(found.id) or ("the boundary in force" if stands else "an earlier boundary")

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from foldmark.errors import InvalidRequest
-from foldmark.requests import ALL_PROJECTS, Caller, Filter, Listed, Listing
+from foldmark.offload import offload
+from foldmark.requests import ALL_PROJECTS, MOST_CHARS, Caller, Filter, Listed, Listing
 from foldmark.sessions import cursor as cursors
 from foldmark.sessions import folders
 from foldmark.sessions.cursor import Cursor
@@ -13,6 +14,10 @@ from foldmark.sessions.folders import Folders
 from foldmark.sessions.glimpse import SHOWN, glimpse
 from foldmark.store.rows import Session
 from foldmark.store.store import Store
+from foldmark.transcripts.fields import dumps
+
+_ROOM = 9_500  # characters of sessions in an answer of the usual size, and at the most
+_MOST = MOST_CHARS - 4_000
 
 
 async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller) -> Listing:
@@ -25,12 +30,13 @@ async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller)
 
     """
     stored = {s.id: _of_store(s) for s in await store.sessions() if not s.parent}
-    known = list(_merged(stored, places.transcripts()))
+    # Peeking into thousands of files takes seconds, in which other calls must be answered.
+    known = await offload(lambda: list(_merged(stored, places.transcripts())))
     project, scope = _scope(wanted.project, known, caller)
     view = f"sessions:{project}:{wanted.assistant}:{wanted.query}"
     matching = sorted((s for s in scope if _matches(s, wanted)), key=lambda s: (-s.updated, s.id))
     start = cursors.read(wanted.cursor, view, "") if wanted.cursor else 0
-    page = matching[start : start + wanted.limit]
+    page = _fitting(matching[start : start + wanted.limit], _ROOM if wanted.limit <= 20 else _MOST)
     more = start + len(page)
     return Listing(
         sessions=page,
@@ -66,6 +72,15 @@ def _scope(project: str, known: list[Listed], caller: Caller) -> tuple[str, list
     if not project and not scope:
         return ALL_PROJECTS, known
     return wanted, scope
+
+
+def _fitting(found: list[Listed], room: int) -> list[Listed]:
+    """Keep the sessions that fit into `room` characters, and always the first."""
+    for number, one in enumerate(found):
+        room -= len(dumps(one))
+        if room < 0 and number:
+            return found[:number]
+    return found
 
 
 def _matches(session: Listed, wanted: Filter) -> bool:

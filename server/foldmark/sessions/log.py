@@ -176,12 +176,12 @@ def _orphans(found: Sequence[Marker | Summary], claim: Claim | None) -> tuple[Or
     held = claim is not None and claim.expires > time.time() and not owner.is_dead(claim.owner)
     running = claim.marker if claim and held else ""
     return tuple(
-        Orphan(marker, _UNDER_WAY if marker.id == running else _lack(answers.get(marker.id)))
+        Orphan(marker, _UNDER_WAY if marker.id == running else lack(answers.get(marker.id)))
         for marker in boundary.orphans(found)
     )
 
 
-def _lack(summary: Summary | None) -> str:
+def lack(summary: Summary | None) -> str:
     """Say why a summary does not make its marker stand."""
     if summary is None:
         return "no summary was ever written"

@@ -23,6 +23,7 @@ from foldmark.transcripts.api import Messages
 from foldmark.transcripts.record import Record
 
 _NEAR = 3
+_MOST_WARNINGS = 5
 _OUR_COPY = "This is the copy that Foldmark keeps."
 _HANDED_OVER = "messages:"  # in place of a path, for a session that never had a file
 
@@ -127,10 +128,15 @@ async def _from_file(
         held = seen.sources.get(str(transcript.path))
         try:
             source = await sync.sync(store, transcript, progress, held)
-        except (TranscriptUnreadable, FileNotFoundError) as error:
+        except FileNotFoundError as error:
+            told = f"The transcript {str(transcript.path)!r} is gone."
+            if transcript is wanted[0] and seen.session is None:
+                raise SessionNotFound(f"{told} Nothing was changed. Call list_sessions.") from error
+            warnings.append(f"{told} {_OUR_COPY}" if held else told)
+        except TranscriptUnreadable as error:
             if transcript is wanted[0] and seen.session is None:
                 raise
-            warnings.append(f"{error} {_OUR_COPY}")
+            warnings.append(f"{error} {_OUR_COPY}" if held else str(error))
         else:
             fresh &= source is held
             warnings += _skipped(source)
@@ -143,7 +149,9 @@ def _opened(store: Store, seen: Overview, how: str, warnings: Sequence[str]) -> 
     if seen.session is None:  # cannot be: what holds no record is refused before
         raise SessionNotFound("The session holds no record. Nothing was changed.")
     log = SessionLog(store, seen.session, READERS[seen.session.assistant])
-    return Opened(log, seen, how, tuple(warnings))
+    more = len(warnings) - _MOST_WARNINGS
+    rest = [f"{more} more transcripts of its subagents have such faults"] if more > 0 else []
+    return Opened(log, seen, how, (*warnings[:_MOST_WARNINGS], *rest))
 
 
 async def _unknown(store: Store, places: Folders, id: str) -> str:

@@ -16,6 +16,10 @@ class _Job(Generic[_T]):
     asked: Hashable
     waiting: int = 0
 
+    def serves(self, asked: Hashable) -> bool:
+        """Tell whether its result, there or to come, answers what is asked now."""
+        return self.asked == asked and not self.task.cancelling()
+
 
 class Running(Generic[_T]):
     """Jobs by the session they work on, one at a time for each."""
@@ -42,12 +46,12 @@ class Running(Generic[_T]):
         def left() -> float | None:
             return None if deadline is None else max(deadline - loop.time(), 0)
 
-        while (job := self._jobs.get(session)) and not job.task.done():
-            if job.asked == asked and not job.task.cancelling():
-                break
-            if not (await asyncio.wait([job.task], timeout=left()))[0]:
+        while (job := self._jobs.get(session)) and not job.serves(asked):
+            if job.task.done():
+                del self._jobs[session]
+            elif not (await asyncio.wait([job.task], timeout=left()))[0]:
                 return None
-        else:
+        if job is None:
             job = self._jobs[session] = _Job(asyncio.create_task(start()), asked)
         job.waiting += 1
         try:

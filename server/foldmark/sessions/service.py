@@ -1,11 +1,13 @@
 """The engine's front door: compact a session, read it back, list what there is."""
 
+import asyncio
 import hashlib
 
 from foldmark import compaction, cut
 from foldmark.compaction import Outcome, Plan, Wish
 from foldmark.errors import CompactionConflict, InvalidRequest, SummarizerUnavailable
 from foldmark.messages import CHARS_PER_TOKEN, Message, tokens
+from foldmark.offload import Progress
 from foldmark.own import is_own_tool
 from foldmark.requests import (
     Caller,
@@ -14,7 +16,6 @@ from foldmark.requests import (
     Filter,
     History,
     Listing,
-    Progress,
     Query,
     Which,
 )
@@ -64,6 +65,8 @@ class Sessions:
 
         """
         summarizer = _summarizer(wish)
+        loop = asyncio.get_running_loop()
+        started = loop.time()
         try:
             opened = await self._open(which, caller, progress)
         except NothingGiven:
@@ -72,7 +75,7 @@ class Sessions:
             opened.log.session.id,
             wish,
             lambda: self._compact(opened, wish, summarizer, caller, progress),
-            wait,
+            None if wait is None else max(wait - (loop.time() - started), 0),
         )
         return done or Compaction("running", opened.log.session.id, opened.how)
 
@@ -116,7 +119,7 @@ class Sessions:
             attempt = Attempt(opened.log, want, summarizer.name, asked)
             try:
                 if wish.preview:
-                    _, outcome = await compaction.draw_up(attempt, plan, summarizer, want, progress)
+                    outcome = await compaction.draw_up(attempt, plan, summarizer, want, progress)
                 else:
                     outcome = await compaction.compact(attempt, plan, summarizer, want, progress)
             except LogGrew:

@@ -106,6 +106,7 @@ async def _read(
         finally:
             if writing:
                 writing.cancel()
+                await asyncio.gather(writing, return_exceptions=True)
 
 
 @dataclass(frozen=True, slots=True)

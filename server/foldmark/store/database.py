@@ -140,6 +140,7 @@ async def _use_wal(connection: aiosqlite.Connection) -> None:
             await asyncio.sleep(0.01 * (1 + attempt % 10))
         else:
             return
+    raise sqlite3.OperationalError("database is locked")
 
 
 def _statements(script: str) -> Iterator[str]:

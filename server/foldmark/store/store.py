@@ -33,7 +33,6 @@ class Store:
 
     def __init__(self, database: Database):
         """Use an open database; see `open_store`."""
-        self.path = database.path
         self._database = database
 
     # Adding
@@ -153,12 +152,14 @@ class Store:
         """Read every row of the message that an id, or its unique beginning, belongs to."""
         return self._stored(
             await self._database.rows(
-                "WITH wanted AS (SELECT min(head) FROM log WHERE session = ?1 AND id = coalesce("
+                "WITH wanted AS MATERIALIZED (SELECT min(head) FROM log WHERE session = ?1"
+                " AND id = coalesce("
                 "(SELECT id FROM log WHERE session = ?1 AND id = ?2 LIMIT 1),"
                 " (SELECT id FROM log WHERE session = ?1 AND length(?2) >= 8 AND id >= ?2"
                 " AND id < ?2 || char(1114111) GROUP BY session HAVING count(DISTINCT id) = 1)))"
-                f" SELECT {STORED} FROM log WHERE session = ?1"
-                " AND (pos IN wanted OR head <> pos AND head IN wanted) ORDER BY pos",
+                f" SELECT {STORED} FROM log WHERE session = ?1 AND pos IN wanted"
+                f" UNION ALL SELECT {STORED} FROM log"
+                " WHERE session = ?1 AND head <> pos AND head IN wanted ORDER BY 2, 1",
                 (key, id),
             )
         )

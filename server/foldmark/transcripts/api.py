@@ -15,8 +15,6 @@ from foldmark.transcripts.fields import items, mapping, text
 from foldmark.transcripts.lines import well_formed
 from foldmark.transcripts.record import Json, Record
 
-ASSISTANT = "messages"
-
 SHAPES = (
     "Anthropic {role, content}, Bedrock Converse {role, content}, OpenAI chat {role, content, "
     "tool_calls}, OpenAI Responses items {type, ...}, Gemini {role, parts}, opencode {info, parts}"
@@ -45,7 +43,7 @@ _RESPONSES_TYPES = frozenset({"reasoning", "compaction", "item_reference", "mcp_
 class Messages:
     """Reads message dicts of any known shape, each a record and a message of its own."""
 
-    assistant = ASSISTANT
+    assistant = "messages"
 
     def recognizes(self, record: Json) -> bool:
         """Tell whether this record is a message of a known shape."""

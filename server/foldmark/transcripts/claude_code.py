@@ -16,8 +16,6 @@ from foldmark.transcripts import blocks
 from foldmark.transcripts.fields import items, mapping, name, text
 from foldmark.transcripts.record import Json, Kind, Record
 
-ASSISTANT = "claude-code"
-
 _TYPES = frozenset(
     {"user", "assistant", "system", "summary", "progress", "attachment"}
     | {"file-history-snapshot", "queue-operation", "last-prompt", "permission-mode", "mode"}
@@ -45,7 +43,7 @@ _NO_MODEL = "<synthetic>"
 class ClaudeCode:
     """Reads the records of Claude Code, all versions from 1.0 to 2.1."""
 
-    assistant = ASSISTANT
+    assistant = "claude-code"
 
     def recognizes(self, record: Json) -> bool:
         """Tell whether this record is of Claude Code's making."""
