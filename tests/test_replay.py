@@ -21,7 +21,7 @@ from builders import (
     thinking,
     user,
 )
-from foldmark import replay
+from foldmark import replay, turns
 from foldmark.messages import Message, ToolCall, ToolResult
 from foldmark.turns import BEGIN, END, OPENING
 
@@ -395,7 +395,7 @@ def test_openai_spells_results_as_messages_of_the_tool() -> None:
     ],
 )
 def test_a_page_begins_only_where_a_turn_does(history: list[Message], expected: list[int]) -> None:
-    assert replay.cut_points(history) == expected
+    assert turns.cut_points(history) == expected
 
 
 def test_c12_input_nested_beyond_reason_does_not_stop_the_rest() -> None:
@@ -512,7 +512,7 @@ def test_pages_joined_are_the_whole(
     read: Callable[[list[Json]], list[tuple[str, list[tuple[str, str, str]]]]],
     history: list[Message],
 ) -> None:
-    points = replay.cut_points(history)
+    points = turns.cut_points(history)
     pages = [
         write(history[start:end], continued=start > 0)
         for start, end in pairwise([*points, len(history)])

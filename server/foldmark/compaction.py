@@ -96,7 +96,7 @@ def is_worth_it(plan: Plan) -> bool:
 
 
 async def compact(
-    log: Log, plan: Plan, summarizer: Summarizer, wish: "Wish", progress: Progress | None = None
+    log: Log, plan: Plan, summarizer: Summarizer, brief: "Brief", progress: Progress | None = None
 ) -> Outcome:
     """Carry out a plan; the history a reader sees changes only if this returns.
 
@@ -108,7 +108,7 @@ async def compact(
     """
     try:
         await log.mark(plan)
-        outcome = await draw_up(log, plan, summarizer, wish, progress)
+        outcome = await draw_up(log, plan, summarizer, brief, progress)
     except CompactionConflict:
         raise
     except BaseException as error:
@@ -120,18 +120,18 @@ async def compact(
 
 
 async def draw_up(
-    log: Log, plan: Plan, summarizer: Summarizer, wish: "Wish", progress: Progress | None = None
+    log: Log, plan: Plan, summarizer: Summarizer, brief: "Brief", progress: Progress | None = None
 ) -> Outcome:
     """Write and judge the summary that a plan needs, without a mark in the log."""
-    ledger = Ledger(project=wish.project, branch=wish.branch)
+    ledger = Ledger(project=brief.project, branch=brief.branch)
     done = 0
     async for messages in log.folded(plan):
         await offload(ledger.add, messages)
         done += len(messages)
         if progress:
             await progress("reading", done, plan.folded)
-    budget = min(wish.budget, max(int(plan.source * _SHARE), SMALL_ENOUGH))
-    request = Request(lambda: log.folded(plan), ledger, budget, wish.instructions)
+    budget = min(brief.budget, max(int(plan.source * _SHARE), SMALL_ENOUGH))
+    request = Request(lambda: log.folded(plan), ledger, budget, brief.instructions)
     draft = await _ask(summarizer, request)
     accept(draft, source=plan.source, anchors=ledger.anchors(), quoted=summarizer.from_ledger)
     text = redacted(prose(draft.text))
@@ -143,7 +143,7 @@ async def draw_up(
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Brief:
     """What the caller wants of the summary; `budget` in characters."""
 
     budget: int

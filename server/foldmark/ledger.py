@@ -22,12 +22,12 @@ from foldmark.facts.actions import (
     Task,
     Touched,
 )
+from foldmark.facts.asked import Requests
 from foldmark.facts.commands import Commands
 from foldmark.facts.constraints import Constraints
 from foldmark.facts.files import Files
 from foldmark.facts.names import Links, Names
 from foldmark.facts.prose import Prose
-from foldmark.facts.requests import Requests
 from foldmark.facts.sections import Item, Section, compose
 from foldmark.facts.tasks import Subagents, Tasks
 from foldmark.facts.words import clip, one_line

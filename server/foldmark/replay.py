@@ -10,9 +10,7 @@ from typing import Any
 
 from foldmark.messages import Message, Text, ToolCall, ToolResult
 from foldmark.transcripts.fields import dumps
-from foldmark.turns import Part, Turn, cut_points, turns
-
-__all__ = ["anthropic", "converse", "cut_points", "openai"]
+from foldmark.turns import Part, Turn, turns
 
 Json = dict[str, Any]
 

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from foldmark.facts import outputs, shell
-from foldmark.facts.requests import Said
+from foldmark.facts.asked import Said
 from foldmark.facts.sections import Item
 from foldmark.facts.words import clip, one_line
 from foldmark.messages import ToolResult

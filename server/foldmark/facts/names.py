@@ -87,7 +87,7 @@ class Links:
 
     branch: str = ""
     printed_branch: str = ""
-    urls: OrderedDict[str, int] = field(default_factory=OrderedDict[str, int])
+    urls: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
     commits: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
 
     def visit(self, text: str) -> None:
@@ -95,7 +95,7 @@ class Links:
         for url in _URL.findall(ends(text)):
             url = one_line(url.rstrip(".,;:!?*_"))
             self.urls.pop(url, None)
-            self.urls[url] = 1
+            self.urls[url] = None
         while len(self.urls) > 80:
             self.urls.popitem(last=False)
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from foldmark.facts.requests import Said
+from foldmark.facts.asked import Said
 from foldmark.facts.sections import Item
 from foldmark.facts.words import clip, content_words, ends, one_line, sentences
 

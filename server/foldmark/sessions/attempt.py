@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from foldmark.compaction import Outcome, Plan, Wish
+from foldmark.compaction import Brief, Outcome, Plan
 from foldmark.errors import CompactionConflict, StoreError
 from foldmark.messages import Marker, Message, Summary
-from foldmark.sessions import attempts, owner
+from foldmark.sessions import own_rows, owner
 from foldmark.sessions.log import SessionLog
 from foldmark.store.rows import Batch, Claim
 from foldmark.transcripts.record import Record
@@ -39,10 +39,10 @@ class Taken(CompactionConflict):
 class Attempt:
     """Writes one compaction of a session to its log; see `compaction.Log`."""
 
-    def __init__(self, log: SessionLog, wish: Wish, summarizer: str, asked: str):
+    def __init__(self, log: SessionLog, brief: Brief, summarizer: str, asked: str):
         """Prepare; nothing is written before `mark`."""
         self._log = log
-        self._notes = {"summarizer": summarizer, "instructions": wish.instructions, "asked": asked}
+        self._notes = {"summarizer": summarizer, "instructions": brief.instructions, "asked": asked}
         self._claim = Claim(f"cmp-{uuid.uuid4().hex[:16]}", owner.current(), 0.0)
         self._renewing: asyncio.Task[None] | None = None
 
@@ -65,7 +65,7 @@ class Attempt:
         """
         marker = Marker(self.marker, plan.first_kept, _now())
         details = {**self._notes, "folded": plan.folded, "kept": plan.kept, "cut": plan.cut}
-        record = attempts.marker_record(marker, details)
+        record = own_rows.marker_record(marker, details)
         claim = replace(self._claim, expires=time.time() + CLAIM_SECONDS)
         while held := await self._log.store.mark(
             self._batch(record), claim, end=plan.end, now=time.time()
@@ -98,7 +98,7 @@ class Attempt:
             "tokens_before": plan.tokens_before,
             "tokens_after": outcome.tokens_after if outcome else plan.tokens_before,
         }
-        record = attempts.summary_record(summary, details)
+        record = own_rows.summary_record(summary, details)
         if not await self._log.store.seal(self._batch(record), self._claim) and outcome:
             raise CompactionConflict(
                 f"Compaction {self.marker!r} took so long that another one took the session over. "

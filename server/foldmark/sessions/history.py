@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from foldmark import boundary, render, replay, turns
+from foldmark import boundary, render, turns
 from foldmark.errors import InvalidRequest, SessionNotFound
 from foldmark.messages import Message, Reasoning, Summary, size, tokens
 from foldmark.requests import History, Json, Query
-from foldmark.sessions import attempts, cursor, pages
+from foldmark.sessions import cursor, own_rows, pages
 from foldmark.sessions.cursor import Cursor
 from foldmark.sessions.log import Placed, SessionLog, Standing, lack
 from foldmark.sessions.opening import Opened
@@ -162,7 +162,8 @@ async def _text(
         )
         groups = log.grouped(rows)
         entries += [_entry(log, standing, query, group, own) for group in groups]
-        after = groups[-1][0].head + 1 if len(groups) == limit else None
+        last = groups[-1][0].head if groups else standing.end.pos
+        after = last + 1 if len(groups) == limit and last < standing.end.pos else None
         limit = min(limit * 2, _MOST_AT_ONCE)
     return pages.of_text(entries, room, after)
 
@@ -184,7 +185,7 @@ def _entry(
             "text": _words(message, query, own),
         }
         return Entry.of(head, item)
-    [found] = attempts.read(rows[-1:], log.reader)
+    [found] = own_rows.read(rows[-1:], log.reader)
     if isinstance(found, Summary):
         item = _summary_item(found, state)
         if not boundary.stands(found):
@@ -237,14 +238,15 @@ async def _formatted(
         if not query.include_reasoning:
             new = [replace(one, message=_without_reasoning(one.message)) for one in new]
         placed.extend(new)
-        after = new[-1].pos + 1 if len(new) == _MOST_AT_ONCE else None
+        last = new[-1].pos if new else standing.end.pos
+        after = last + 1 if len(new) == _MOST_AT_ONCE and last < standing.end.pos else None
     return pages.of_messages(placed, room, after, query.format, preamble, continued=at is not None)
 
 
 def _enough(placed: Sequence[Placed], room: int) -> bool:
     """Tell whether these messages fill a page, and there is a place among them to end it."""
     return sum(size(one.message.blocks) for one in placed) > room and any(
-        replay.cut_points([one.message for one in placed])[1:]
+        turns.cut_points([one.message for one in placed])[1:]
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from foldmark import boundary, messages
 from foldmark.boundary import Boundary
 from foldmark.messages import Marker, Message, Summary
-from foldmark.sessions import attempts, owner
+from foldmark.sessions import own_rows, owner
 from foldmark.store.overview import Overview
 from foldmark.store.rows import Claim, Extent, Rewound, Session, Stored
 from foldmark.store.store import Store
@@ -98,7 +98,7 @@ class SessionLog:
         """
         view = seen or await self.overview()
         rows = {row.id: row for row in reversed(view.attempts)}
-        found = list(attempts.read(view.attempts, self.reader))
+        found = list(own_rows.read(view.attempts, self.reader))
         stands = boundary.in_force(found)
         start, before, warning, details = 1, Extent(), "", dict[str, Any]()
         if stands is not None:
@@ -113,8 +113,8 @@ class SessionLog:
             else:
                 start, before = tail, measured
                 details = {
-                    **attempts.details(rows[stands.marker.id]),
-                    **attempts.details(rows[stands.summary.id]),
+                    **own_rows.details(rows[stands.marker.id]),
+                    **own_rows.details(rows[stands.summary.id]),
                 }
         return Standing(
             boundary=stands,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from foldmark import render, replay
+from foldmark import render, replay, turns
 from foldmark.messages import Block, Message, Text, ToolCall, ToolResult
 from foldmark.sessions.log import Placed
 from foldmark.transcripts.fields import dumps
@@ -86,7 +86,7 @@ def of_messages(
     parted from its result. The first such stretch is cut inside its messages if it is too long.
     """
     messages = [one.message for one in placed]
-    cuts = [cut for cut in replay.cut_points(messages) if cut]
+    cuts = [cut for cut in turns.cut_points(messages) if cut]
     ends = cuts if after is not None and cuts else [*cuts, len(messages)]
 
     def write(told: Sequence[Message]) -> list[Json]:

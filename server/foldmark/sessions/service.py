@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 
 from foldmark import compaction, cut
-from foldmark.compaction import Outcome, Plan, Wish
+from foldmark.compaction import Brief, Outcome, Plan
 from foldmark.errors import CompactionConflict, InvalidRequest, SummarizerUnavailable
 from foldmark.messages import CHARS_PER_TOKEN, Message, tokens
 from foldmark.offload import Progress
@@ -109,19 +109,19 @@ class Sessions:
         progress: Progress | None,
     ) -> Compaction:
         session = opened.log.session
-        want = Wish(self._summary_chars, wish.instructions, session.project, session.branch)
+        brief = Brief(self._summary_chars, wish.instructions, session.project, session.branch)
         asked = hashlib.sha256(wish.summary.encode()).hexdigest()[:16] if wish.summary else ""
         for _ in range(_PLANS):
             standing = await opened.log.standing()
             plan = await _plan(opened, standing, wish.keep_recent_tokens, caller)
-            if plan is None or _is_done(plan, standing, want, asked):
+            if plan is None or _is_done(plan, standing, brief, asked):
                 return _nothing(opened, standing)
-            attempt = Attempt(opened.log, want, summarizer.name, asked)
+            attempt = Attempt(opened.log, brief, summarizer.name, asked)
             try:
                 if wish.preview:
-                    outcome = await compaction.draw_up(attempt, plan, summarizer, want, progress)
+                    outcome = await compaction.draw_up(attempt, plan, summarizer, brief, progress)
                 else:
-                    outcome = await compaction.compact(attempt, plan, summarizer, want, progress)
+                    outcome = await compaction.compact(attempt, plan, summarizer, brief, progress)
             except LogGrew:
                 continue
             except Taken as other:
@@ -194,12 +194,12 @@ def _is_own_call(message: Message, caller: Caller) -> bool:
     )
 
 
-def _is_done(plan: Plan, standing: Standing, want: Wish, asked: str) -> bool:
+def _is_done(plan: Plan, standing: Standing, brief: Brief, asked: str) -> bool:
     """Tell whether the compaction in force already does what this one would do."""
     return (
         standing.boundary is not None
         and plan.folded == standing.total - standing.visible_messages
-        and want.instructions in ("", standing.details.get("instructions", ""))
+        and brief.instructions in ("", standing.details.get("instructions", ""))
         and asked in ("", standing.details.get("asked", ""))
     )
 

@@ -59,7 +59,7 @@ SQL = " UNION ALL ".join(
         _part(
             "source",
             SOURCE,
-            "FROM sources WHERE session = ?1 OR session BETWEEN ?1 || '/' AND ?1 || '0'",
+            "FROM sources WHERE session = ?1 OR session >= ?1 || '/' AND session < ?1 || '0'",
         ),
     )
 )
