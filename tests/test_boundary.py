@@ -114,6 +114,17 @@ BEFORE = [u("u1"), a("a1"), u("u2"), a("a2")]
                 "tool-calls", "guardrail_intervened", "unknown", "MAX_TOKENS", "SAFETY",
             )
         ),
+        *(
+            pytest.param(
+                [*BEFORE, m("m1", "u2"), s("s1", "m1", text), u("u3")], ALL, id=f"41 {text[:30]}"
+            )
+            for text in (
+                "API Error: 400 `thinking` blocks in the latest assistant message cannot be "
+                "modified",
+                "I'm sorry, but I can't help with that request.",
+                "# Summary\n\nThere is no conversation to summarize.",
+            )
+        ),
         pytest.param(
             [
                 u("u1"), a("a1"), m("m1"), s("s1", "m1"), u("u2"), a("a2"),

@@ -146,6 +146,22 @@ def verdict(draft: Draft, source: int = SOURCE, anchors: Sequence[str] = ()) -> 
             Draft("", "", tool_call=True), "tool_call_instead_of_text", id="tool call alone"
         ),
         *(
+            pytest.param(
+                Draft(f"{written} {PLAIN}", "end_turn"), "tool_call_instead_of_text", id=written
+            )
+            for written in (
+                '{"type": "tool_use", "name": "bash", "input": {"command": "ls"}}',
+                '{"name": "get_history", "arguments": {}}',
+                '<function_calls><invoke name="bash">',
+                "<tool_call>",
+            )
+        ),
+        pytest.param(
+            Draft("[User]: fix the importer\n[Assistant]: I look.\n" * 3 + PLAIN[:80], "end_turn"),
+            "echo_of_source",
+            id="a piece of the transcript",
+        ),
+        *(
             pytest.param(Draft(PLAIN, finish), "truncated", id=f"cut, {finish}")
             for finish in (
                 "max_tokens", "MAX_TOKENS", "length", "model_context_window_exceeded",
@@ -474,6 +490,7 @@ def test_a_refusal_says_that_nothing_was_lost_and_what_to_do() -> None:
         pytest.param("<summary>a</summary>", "a", id="tags"),
         pytest.param("<analysis>b</analysis>\n\n<summary>\na\n</summary>\n", "a", id="analysis"),
         pytest.param("a <analysis>b", "a", id="analysis left open"),
+        pytest.param("<thinking>b</thinking>\na", "a", id="thinking"),
         pytest.param("a\n</summary>", "a", id="an end mark"),
     ],
 )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from foldmark.messages import Entry, Marker, Message, Summary
+from foldmark.refusal import is_refusal
 
 _NORMAL_FINISH = frozenset({"end_turn", "stop", "stop_sequence"})
 
@@ -33,12 +34,16 @@ class View:
 
 
 def stands(summary: Summary) -> bool:
-    """Tell whether a summary is usable: finished normally, no error, no tool call, real text."""
+    """Tell whether a summary is usable: finished normally, no error, no tool call, real text.
+
+    A refusal or a provider's error message, stored as a summary by whoever wrote it, is not.
+    """
     return (
         summary.finish.lower() in _NORMAL_FINISH
         and not summary.error
         and not summary.tool_call
         and bool(summary.text.strip())
+        and not is_refusal(summary.text.strip())
     )
 
 

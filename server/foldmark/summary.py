@@ -6,12 +6,12 @@
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile
 from typing import Protocol
 
 from foldmark.errors import SummaryRejected
 from foldmark.ledger import Ledger
 from foldmark.messages import Message
+from foldmark.refusal import HEADING, is_refusal
 
 END_MARK = "</summary>"
 
@@ -22,25 +22,6 @@ _NORMAL = frozenset({"end_turn", "stop", "stop_sequence"})
 SMALL_ENOUGH = 400
 """Characters that a summary may always have: of a tiny source a share says nothing."""
 
-_REGRET = r"(?:(?:i'?m|i am) sorry|sorry|unfortunately|i apologi[sz]e)\b[*_]*[,.]?\s+(?:but\s+)?"
-_WHAT = r"(?:conversation|transcript|summary|messages?|session|history|text|content)"
-_REFUSAL = re.compile(
-    rf"\W*(?:(?:{_REGRET})?(?:i|we)\s?(?:can'?t|cannot|'?m unable to|am unable to|'?m not able to"
-    r"|am not able to|do not|don'?t|have no|haven'?t)\s(?:help|assist|comply|do (?:that|this)|see"
-    r"|summari[sz]e|access|have access|have any|find any|provide|fulfil)"
-    r"|as an ai\b|nothing to summari[sz]e"
-    rf"|(?:there (?:is|was|are) )?no {_WHAT}(?: (?:to|was|were|is|has|in|provided|yet)\b|[).:!])"
-    rf"|(?:(?:sure|ok|okay|of course|certainly)\W+)?(?:(?:could|can|would) you )?please"
-    rf" (?:provide|share|paste|send|include)(?: me)? (?:the|your|a|any|some|more) (?:\w+ )?{_WHAT}"
-    r"|it (?:seems|looks like|appears)(?: that)? (?:there (?:is|was|are) no|you (?:have|did)n[o']t)"
-    r"|(?:api )?error\s?:\s?(?:\d{3}\b|http)|\w*exception\s?:\s"
-    r"|(?:rate limit exceeded|overloaded|internal server error)\s?[.:!])",
-    re.IGNORECASE,
-)
-_REFUSAL_LENGTH = 1500
-_HEADING = re.compile(
-    r"\s*(#{1,6}\s+\S.*|\*\*[^*]+\*\*:?|\d{1,2}[.)]\s+[^:]{1,60}:?|[A-Z][\w &/-]{1,50}:)\s*$"
-)
 _BLANK_ITEM = re.compile(
     r"\s*[-*]?\s*(\(?(none|n/a|tbd|todo)\)?|\[[^\]]*\]|<[^>]*>|\.\.\.)?\s*$", re.IGNORECASE
 )
@@ -48,8 +29,17 @@ _NEXT_STEP = re.compile(
     r"^[\s#*\d.)_-]*(?:optional\s+)?next\s+(?:steps?|actions?|moves?)(?![^\W_])[*_]*(?P<rest>.*)(?P<below>(?:\n.*)*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_CALL = re.compile(
+    r"\W*(?:\{\s*\"(?:type|name|tool|function)\"|type\"\s*:\s*\"(?:tool_use|function)"
+    r"|(?:antml:)?(?:function_calls?|invoke|tool_call|tool_use)\b)"
+)
+_TURN = re.compile(
+    r"\W{0,3}(?:user|assistant|human|tool (?:call|result|error)[^:\]]{0,60})\W{0,3}:",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"\w+")
 _SHINGLE = 6
+_OF_QUOTES = ("empty", "refusal_or_error")  # what would not stand is not accepted either
 _COVERAGE_ANCHORS = 12
 
 
@@ -114,7 +104,7 @@ def accept(draft: Draft, *, source: int, anchors: Sequence[str] = (), quoted: bo
 
     """
     faults = _faults(draft, source, anchors)
-    for code, reason in (fault for fault in faults if not quoted or fault[0] == "empty"):
+    for code, reason in (fault for fault in faults if not quoted or fault[0] in _OF_QUOTES):
         raise SummaryRejected(
             code,
             f"The summary was not accepted ({code}): {reason}. Nothing was lost: the history is as "
@@ -126,7 +116,7 @@ def accept(draft: Draft, *, source: int, anchors: Sequence[str] = (), quoted: bo
 
 def prose(text: str) -> str:
     """Take the summary out of what a model wrote: its analysis and the tags around it go."""
-    text = re.sub(r"<analysis>.*?(</analysis>|\Z)", "", text, flags=re.DOTALL)
+    text = re.sub(r"<(analysis|thinking)>.*?(</\1>|\Z)", "", text, flags=re.DOTALL)
     return text.replace("<summary>", "").replace(END_MARK, "").strip()
 
 
@@ -139,9 +129,11 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
         yield f"stop:{finish}", f"the model did not finish normally ({draft.finish!r})"
     if draft.tool_call:
         yield "tool_call_instead_of_text", "the model called a tool instead of writing"
+    if _CALL.match(text):
+        yield "tool_call_instead_of_text", "it is a tool call written as text"
     if not text:
         yield "empty", "it holds no text"
-    if len(text) < _REFUSAL_LENGTH and _REFUSAL.match(_opening(text)):
+    if is_refusal(text):
         yield "refusal_or_error", f"it reads like a refusal or an error ({text[:80]!r})"
     shortest = min(200, max(60, source // 20))
     if len(text) < shortest:
@@ -155,6 +147,9 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
             "not_smaller_than_source",
             f"it has {len(text):,} characters for {source:,} characters of history",
         )
+    lines = [line for line in text.splitlines() if line.strip()]
+    if sum(bool(_TURN.match(line)) for line in lines) > max(2, 0.3 * len(lines)):
+        yield "echo_of_source", "it is a piece of the transcript, not a summary of it"
     shingles = _shingles(text)
     if len(shingles) > 40 and len(set(shingles)) < 0.35 * len(shingles):
         yield "repetitive", "it says the same over and over"
@@ -166,16 +161,10 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
         yield "truncated", "it has no end: no 'Next step:' section with something in it"
 
 
-def _opening(text: str) -> str:
-    """Find where the words begin, behind any heading."""
-    lines = text.replace("\u2019", "'").splitlines()
-    return "\n".join(dropwhile(lambda line: not line.strip() or _HEADING.match(line), lines))
-
-
 def _filled(text: str) -> bool:
     """Tell whether there is more than headings and placeholders."""
     return any(
-        not _HEADING.match(line) and not _BLANK_ITEM.match(line) for line in text.splitlines()
+        not HEADING.match(line) and not _BLANK_ITEM.match(line) for line in text.splitlines()
     )
 
 
