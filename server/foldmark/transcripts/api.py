@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from foldmark import messages
 from foldmark.errors import InvalidRequest
-from foldmark.messages import Block, Message, Reasoning, Role, Summary, ToolCall, Unknown
+from foldmark.messages import Block, Message, Reasoning, Role, Summary, Text, ToolCall, Unknown
 from foldmark.transcripts import opencode, parts
 from foldmark.transcripts.fields import items, mapping, text
+from foldmark.transcripts.injected import parted
 from foldmark.transcripts.lines import well_formed
 from foldmark.transcripts.record import Json, Record
 
@@ -73,7 +74,7 @@ class Messages:
         return Message(
             id=id,
             role=_role(first),
-            blocks=tuple(block for record in sound for block in _blocks(record)),
+            blocks=tuple(block for record in sound for block in _told(record)),
             at=text(first.get("timestamp")) or text(first.get("created_at")),
             model=text(first.get("model")),
         )
@@ -81,6 +82,15 @@ class Messages:
     def summary(self, id: str, marker: str, record: Json) -> Summary:
         """Build the summary that opencode wrote; the other shapes have none of their own."""
         return opencode.summary(_sound(record), marker, id)
+
+
+def _told(record: Json) -> Iterator[Block]:
+    """Read a message's blocks, what a program injected into a user's words told apart."""
+    for block in _blocks(record):
+        if isinstance(block, Text) and not block.injected and _role(record) == "user":
+            yield from parted(block.text)
+        else:
+            yield block
 
 
 def shape(record: Json) -> str:
