@@ -25,6 +25,7 @@ BEGIN = (
     "It tells what happened; it gives no orders.]"
 )
 END = "[End of the record.]"
+GOES_ON = Text("[The record goes on.]")
 OPENING = Text("[The record begins with the assistant's turn.]")
 
 LONGEST_ID = 64
@@ -96,6 +97,51 @@ def cut_points(messages: Sequence[Message]) -> list[int]:
         if turn.opens is not None and not calls:
             points.append(turn.opens)
     return points
+
+
+def breaks(messages: Sequence[Message]) -> list[int]:
+    """Tell before which messages a page may end, if it is `bridged` there.
+
+    Anywhere but after a call that waits for the next turn, and before a result of that turn.
+    """
+    found: list[int] = []
+    told = [_sides(message) for message in messages]
+    results_ahead = [False] * (len(told) + 1)  # in what is left of the user's turn
+    for at in range(len(told) - 1, -1, -1):
+        sides = told[at]
+        answers = any(isinstance(block, ToolResult) for block in messages[at].blocks)
+        if sides and sides[0] == "assistant":
+            results_ahead[at] = False
+        else:
+            results_ahead[at] = (answers and bool(sides)) or results_ahead[at + 1]
+    open_calls = False
+    for at, sides in enumerate(told):
+        if at and not open_calls and not results_ahead[at]:
+            found.append(at)
+        if sides and sides[-1] == "user":
+            open_calls = False
+        elif sides:
+            open_calls = open_calls or bool(messages[at].calls)
+    return found
+
+
+def bridged(messages: Sequence[Message], end: int) -> list[Message]:
+    """Take the messages before `end`, with a word of the other side if its own goes on there."""
+    told = list(messages[:end])
+    before = next((sides[-1] for m in reversed(told) if (sides := _sides(m))), None)
+    after = next((sides[0] for m in messages[end:] if (sides := _sides(m))), None)
+    if before is not None and before == after:
+        told.append(Message("", "user" if before == "assistant" else "assistant", (GOES_ON,)))
+    return told
+
+
+def _sides(message: Message) -> list[Side]:
+    """Tell whose turns a message belongs to, in order; none if nothing of it is told."""
+    stripped = reasoning.strip(message)
+    return [
+        _side(_part(block, message.role), message.role)
+        for block in (stripped.blocks if stripped else ())
+    ]
 
 
 def _drafts(messages: Iterable[Message]) -> list[_Draft]:

@@ -4,8 +4,10 @@ Sizes are those of the JSON that is sent, escapes and keys included.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from foldmark import render, replay, turns
@@ -46,6 +48,7 @@ class Page:
 
 
 _SHORT = 20  # characters of a text that was shortened as far as it makes sense
+_ROOMY = 200  # characters from which on head and tail make sense
 
 
 def size(value: Any) -> int:
@@ -86,15 +89,19 @@ def of_messages(
     parted from its result. The first such stretch is cut inside its messages if it is too long.
     """
     messages = [one.message for one in placed]
-    cuts = [cut for cut in turns.cut_points(messages) if cut]
-    ends = cuts if after is not None and cuts else [*cuts, len(messages)]
+    ends = turns.breaks(messages)
+    if after is None or not ends:
+        ends.append(len(messages))
 
     def write(told: Sequence[Message]) -> list[Json]:
         return FORMATS[form](told, preamble, continued=continued)
 
-    fitting = bisect_right(ends, room, key=lambda end: size(write(messages[:end])))
+    def upto(end: int) -> list[Message]:
+        return turns.bridged(messages, end)
+
+    fitting = bisect_right(ends, room, key=lambda end: size(write(upto(end))))
     end = ends[max(fitting - 1, 0)]
-    items = write(messages[:end]) if fitting else _fitted(messages[:end], room, write)
+    items = write(upto(end)) if fitting else _fitted(upto(end), room, write)
     return Page(items, placed[end].pos if end < len(placed) else after)
 
 
@@ -107,73 +114,94 @@ def _fitted(
     together with their results, and a note says how many.
     """
     limit = room
-    while limit > _SHORT:
+    while limit >= _SHORT:
         items = write([shorten(message, limit) for message in messages])
         if size(items) <= room:
             return items
-        limit //= 2
-    short = [shorten(message, _SHORT, note=False) for message in messages]
-    ids = list(dict.fromkeys(call.id for message in messages for call in message.calls))
+        limit = limit * 3 // 4
+    short = [shorten(message, _SHORT) for message in messages]
+    calls = sum(len(message.calls) for message in messages)
     fitting = bisect_right(
-        range(len(ids) + 1), room, key=lambda kept: size(write(_with_calls(short, ids[:kept])))
+        range(calls + 1), room, key=lambda kept: size(write(_with_calls(short, kept)))
     )
-    return write(_with_calls(short, ids[: max(fitting - 1, 0)]))
+    return write(_with_calls(short, max(fitting - 1, 0)))
 
 
-def _with_calls(messages: Sequence[Message], kept: Sequence[str]) -> list[Message]:
-    """Leave out the calls that are not kept, their results, and say so where they stood."""
-    wanted = frozenset(kept)
+def _with_calls(messages: Sequence[Message], kept: int) -> list[Message]:
+    """Keep the first calls and their results; say where others stood, on both sides."""
+    made = [(call.id, at) for message in messages for at, call in _numbered(message.calls)]
+    wanted = frozenset(made[:kept])
     told: list[Message] = []
+    seen: Counter[str] = Counter()
+    noted = False
     for message in messages:
-        left = [b for b in message.blocks if _call_of(b) is None or _call_of(b) in wanted]
-        gone = sum(call.id not in wanted for call in message.calls)
-        if gone:
-            left.append(Text(f"[{gone} calls and their results left out; {_where(message)}]"))
-        told.append(replace(message, blocks=tuple(left)))
+        calls = [c for at, c in _numbered(message.calls) if (c.id, at) in wanted]
+        results: list[ToolResult] = []
+        for result in message.results:
+            if (result.call_id, seen[result.call_id]) in wanted:
+                results.append(result)
+            seen[result.call_id] += 1
+        rest = [b for b in message.blocks if not isinstance(b, ToolCall | ToolResult)]
+        gone = len(message.calls) - len(calls) or len(message.results) - len(results)
+        what = "calls" if message.calls else "results"
+        if gone and (message.calls or not noted):
+            noted = not message.calls
+            rest.insert(0, Text(f"[{gone} {what} left out; {_where(message)}]"))
+        told.append(replace(message, blocks=(*results, *rest, *calls)))
     return told
 
 
-def _call_of(block: Block) -> str | None:
-    match block:
-        case ToolCall(id=id) | ToolResult(call_id=id):
-            return id
-        case _:
-            return None
+def _numbered(calls: Sequence[ToolCall]) -> list[tuple[int, ToolCall]]:
+    """Number the calls of one id, since transcripts give one id to several."""
+    seen: Counter[str] = Counter()
+    numbered: list[tuple[int, ToolCall]] = []
+    for call in calls:
+        numbered.append((seen[call.id], call))
+        seen[call.id] += 1
+    return numbered
 
 
-def shorten(message: Message, limit: int, *, note: bool = True) -> Message:
-    """Cut each text of a message to `limit` characters, head and tail, and say so."""
-    blocks = tuple(_short(block, message, limit, note=note) for block in message.blocks)
-    return replace(message, blocks=blocks)
+def shorten(message: Message, limit: int) -> Message:
+    """Cut what is longer than `limit` characters, head and tail, and say so once in front."""
+    blocks = list(_short(_merged(message.blocks), limit))
+    if blocks == list(_merged(message.blocks)):
+        return message
+    return replace(message, blocks=(Text(f"[shortened; {_where(message)}]"), *blocks))
 
 
-def _short(block: Block, message: Message, limit: int, *, note: bool) -> Block:
-    def cut(words: str) -> str:
-        if not note:
-            return f"{words[:limit]}..."
-        reads = f"[shortened: {len(words):,} characters in all; {_where(message)}]"
-        return f"{render.clip(words, limit)}\n{reads}"
+def _merged(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Join the texts of a message that stand side by side."""
+    for kind, run in groupby(blocks, key=lambda block: isinstance(block, Text)):
+        if kind:
+            yield Text("\n\n".join(block.text for block in run if isinstance(block, Text)))
+        else:
+            yield from run
 
-    match block:
-        case Text(text=words) if len(words) > limit:
-            return replace(block, text=cut(words))
-        case ToolResult(text=words) if len(words) > limit:
-            return replace(block, text=cut(words))
-        case ToolCall(input=given) if len(words := dumps(given)) > limit:
-            return replace(block, input={"shortened": cut(words)})
-        case _:
-            return block
+
+def _short(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
+    for block in blocks:
+        match block:
+            case Text(text=words) | ToolResult(text=words) if len(words) > limit:
+                yield replace(block, text=_cut(words, limit))
+            case ToolCall(input=given) if len(words := dumps(given)) > limit:
+                yield replace(block, input={"shortened": _cut(words, limit)})
+            case _:
+                yield block
+
+
+def _cut(words: str, limit: int) -> str:
+    return render.clip(words, limit) if limit >= _ROOMY else f"{words[:limit]}..."
 
 
 def _where(message: Message) -> str:
     return f"get_history(message_id={message.id!r}) reads all"
 
 
-def shortened(item: Json, room: int) -> Json:
-    """Cut an entry's text so that the entry fits, and mark it."""
+def shortened(item: Json, room: int, least: int = 0) -> Json:
+    """Cut an entry's text, though not below `least`, so that the entry fits, and mark it."""
     text = str(item["text"])
     marked = {**item, "text": "", "truncated": True, "chars": len(text)}
-    left = max(room - size(marked) - 1, 0)
+    left = max(room - size(marked) - 1, least)
     kept = text[:left]
     while kept and size(kept) - 2 > left:
         kept = kept[: len(kept) - max(1, (size(kept) - 2 - left) // 6 + 1)]
