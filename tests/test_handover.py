@@ -381,6 +381,23 @@ async def test_nothing_handed_over_stores_nothing(desk: Desk, id: str):
     assert await desk.store.sessions() == []
 
 
+@pytest.mark.parametrize(
+    "id",
+    [
+        pytest.param(" s", id="a blank in front"),
+        pytest.param("s\n", id="a line break"),
+        pytest.param(" ", id="blank"),
+        pytest.param("a\x1b[2Jb", id="an escape sequence"),
+        pytest.param("a\u202eb", id="a sign that turns the text around"),
+        pytest.param("x" * 201, id="too long"),
+    ],
+)
+async def test_what_would_not_show_on_a_screen_names_no_session(desk: Desk, id: str):
+    with pytest.raises(InvalidRequest, match=r"cannot name a session\. Nothing was stored"):
+        await desk.hand(conversation("a"), id)
+    assert await desk.store.sessions() == []
+
+
 async def test_a_bad_message_stores_nothing_of_the_others(desk: Desk):
     with pytest.raises(InvalidRequest, match=r"messages\[2\]"):
         await desk.hand([*conversation("a", "b"), {"role": "wizard"}], "s")

@@ -229,6 +229,9 @@ async def test_subagents_are_no_sessions_of_their_own(tmp_path: Path) -> None:
         page = await ask(client, "get_history", session_id=SESSION)
         assert await ids(client, project="*") == [SESSION]
 
+        found = await ids(client, project="*", query=f"{SESSION}/")
+
+    assert sorted(found) == [f"{SESSION}/agent-abc", f"{SESSION}/agent-def"]
     assert sorted(page["subagents"]) == [f"{SESSION}/agent-abc", f"{SESSION}/agent-def"]
     assert page["total_messages"] == 4
 

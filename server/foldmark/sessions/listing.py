@@ -16,12 +16,13 @@ from foldmark.store.rows import Session
 from foldmark.store.store import Store
 from foldmark.transcripts.fields import dumps
 
+_MOST_NAME = 300  # characters of a folder
 _ROOM = 9_500  # characters of sessions in an answer of the usual size, and at the most
 _MOST = MOST_CHARS - 4_000
 
 
 async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller) -> Listing:
-    """List sessions newest first, without those of subagents.
+    """List sessions newest first; those of subagents only where a query asks for them.
 
     Without a project it is the caller's own, as long as that has any session; "*" means all.
 
@@ -29,7 +30,7 @@ async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller)
         InvalidRequest: The cursor or the project is none.
 
     """
-    stored = {s.id: _of_store(s) for s in await store.sessions() if not s.parent}
+    stored = {s.id: _of_store(s) for s in await store.sessions() if not s.parent or wanted.query}
     # Peeking into thousands of files takes seconds, in which other calls must be answered.
     known = await offload(lambda: list(_merged(stored, places.transcripts())))
     project, scope = _scope(wanted.project, known, caller)
@@ -94,7 +95,7 @@ def _of_store(session: Session) -> Listed:
     return Listed(
         id=session.id,
         assistant=session.assistant,
-        project=session.project,
+        project=session.project[:_MOST_NAME],
         title=session.title[:SHOWN],
         first_prompt=session.first_prompt[:SHOWN],
         last_prompt=session.last_prompt[:SHOWN],

@@ -23,6 +23,7 @@ from foldmark.transcripts.api import Messages
 from foldmark.transcripts.record import Record
 
 _NEAR = 3
+_LONGEST_NAME = 200  # characters
 _MOST_WARNINGS = 5
 _OUR_COPY = "This is the copy that Foldmark keeps."
 _HANDED_OVER = "messages:"  # in place of a path, for a session that never had a file
@@ -96,9 +97,9 @@ async def _by_id(store: Store, places: Folders, id: str, progress: Progress | No
             try:
                 path = places.permitted(source.path)
             except SessionNotFound:
-                warnings.append(f"The transcript {source.path!r} is gone. {_OUR_COPY}")
+                warnings.append(f"{_OUR_COPY} The transcript {source.path!r} is gone.")
             except TranscriptRefused as error:
-                warnings.append(f"{error} {_OUR_COPY}")
+                warnings.append(f"{_OUR_COPY} {error}")
             else:
                 return await _from_file(store, places, path, "session_id", progress, seen)
     if path := places.find(id):
@@ -132,14 +133,14 @@ async def _from_file(
             told = f"The transcript {str(transcript.path)!r} is gone."
             if transcript is wanted[0] and seen.session is None:
                 raise SessionNotFound(f"{told} Nothing was changed. Call list_sessions.") from error
-            warnings.append(f"{told} {_OUR_COPY}" if held else told)
+            warnings.append(f"{_OUR_COPY} {told}" if held else told)
         except TranscriptUnreadable as error:
             if transcript is wanted[0] and seen.session is None:
                 raise
-            warnings.append(f"{error} {_OUR_COPY}" if held else str(error))
+            warnings.append(f"{_OUR_COPY} {error}" if held else str(error))
         else:
             fresh &= source is held
-            warnings += _skipped(source)
+            warnings += _faults(source)
     if not fresh:
         seen = await store.overview(id)
     return _opened(store, seen, how, warnings)
@@ -166,18 +167,30 @@ async def _unknown(store: Store, places: Folders, id: str) -> str:
     )
 
 
-def _skipped(source: Source) -> list[str]:
-    if not source.skipped:
-        return []
-    places = ", ".join(f"line {line} ({reason})" for line, reason in source.places)
-    more = ", ..." if source.skipped > len(source.places) else ""
-    return [f"{source.skipped} damaged records were skipped: {places}{more}"]
+def _faults(source: Source) -> list[str]:
+    """Say what was wrong with a transcript."""
+    told: list[str] = []
+    if source.skipped:
+        places = ", ".join(f"line {line} ({reason})" for line, reason in source.places)
+        more = ", ..." if source.skipped > len(source.places) else ""
+        told.append(f"{source.skipped} damaged records were skipped: {places}{more}")
+    if source.restarts:
+        told.append(
+            f"{source.path!r} was cut short or rewritten since it was first read; what it held "
+            "before is kept, and shown too"
+        )
+    return told
 
 
 async def _hand_over(
     store: Store, id: str, messages: Sequence[Mapping[str, Any]], caller: Caller
 ) -> Opened:
     """Store messages that came in a call, without those that came before."""
+    if len(id) > _LONGEST_NAME or not id.isprintable() or id != id.strip():
+        raise InvalidRequest(
+            f"{id[:80]!r} cannot name a session. Nothing was stored. Take 1 to {_LONGEST_NAME} "
+            "printable characters, with no blank at either end."
+        )
     reader = READERS[Messages.assistant]
     given = handover.read(messages, reader)
     for name in [id] if id else handover.names(given):

@@ -81,7 +81,9 @@ async def _read(
     """
     with _open(transcript.path) as file:
         known = held is not None and _continues(file, held, about.st_size)
-        at = held if held and known else Source(str(transcript.path), transcript.session)
+        at = Source(str(transcript.path), transcript.session)
+        if held:
+            at = held if known else replace(at, restarts=held.restarts + 1)
         since, writing = held, None
         recognized = at.consumed > 0
         try:

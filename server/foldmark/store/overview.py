@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from foldmark.store.append import LIVE, decompress
+from foldmark.store.append import decompress
 from foldmark.store.rows import (
     SESSION,
     SOURCE,
@@ -17,7 +17,7 @@ from foldmark.store.rows import (
     Stored,
 )
 
-_WIDTH = 12  # columns of a row, the tag among them
+_WIDTH = 13  # columns of a row, the tag among them
 
 
 def _part(tag: str, columns: str, rest: str) -> str:
@@ -47,7 +47,7 @@ SQL = " UNION ALL ".join(
             "attempt",
             STORED,
             "FROM log WHERE session = (SELECT key FROM sessions WHERE id = ?1)"
-            f" AND kind IN ('marker', 'summary') AND {LIVE}",
+            " AND kind IN ('marker', 'summary')",
         ),
         _part(
             "claim",
@@ -69,7 +69,7 @@ SQL = " UNION ALL ".join(
 class Overview:
     """A session, the extent of its log, and what stands out in it.
 
-    `attempts` are its live markers and summaries, newest first; `claim` says who compacts it, if
+    `attempts` are its markers and summaries, newest first; `claim` says who compacts it, if
     that has not expired; `sources` how far its transcript
     and those of its subagents were read, by path.
     """

@@ -9,7 +9,10 @@ from foldmark.transcripts.record import Kind, Record
 
 SESSION = "key, id, assistant, parent, project, branch, title, first_prompt, last_prompt, updated"
 STORED = "pos, head, kind, ours, id, parent, target, at, raw"
-SOURCE = "path, session, consumed, lines, size, modified, head, tail, discarding, skipped, places"
+SOURCE = (
+    "path, session, consumed, lines, size, modified, head, tail, discarding, skipped, places, "
+    "restarts"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,8 @@ class Batch:
 class Source:
     """How far the transcript at `path` was read; `modified` in nanoseconds since 1970.
 
-    `head` and `tail` are digests of the first and the last bytes among the `consumed` ones.
+    `head` and `tail` are digests of the first and the last bytes among the `consumed` ones;
+    `restarts` counts how often the file had to be read from its start again.
     """
 
     path: str
@@ -43,12 +47,15 @@ class Source:
     discarding: bool = False
     skipped: int = 0
     places: tuple[tuple[int, str], ...] = ()
+    restarts: int = 0
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> "Source":
         """Build a source from its columns."""
         places = tuple((line, reason) for line, reason in json.loads(row[10]))
-        return cls(*row[:8], discarding=bool(row[8]), skipped=row[9], places=places)
+        return cls(
+            *row[:8], discarding=bool(row[8]), skipped=row[9], places=places, restarts=row[11]
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,8 @@ MIGRATIONS: tuple[str, ...] = (
         tail       BLOB NOT NULL,
         discarding INTEGER NOT NULL,
         skipped    INTEGER NOT NULL,
-        places     TEXT NOT NULL                 -- the first skipped lines, as JSON
+        places     TEXT NOT NULL,                -- the first skipped lines, as JSON
+        restarts   INTEGER NOT NULL              -- times the file turned out shorter or rewritten
     ) STRICT;
     CREATE INDEX sources_by_session ON sources (session);
 

@@ -221,7 +221,7 @@ async def _source(connection: aiosqlite.Connection, path: str) -> Source | None:
 
 async def _remember(connection: aiosqlite.Connection, source: Source) -> None:
     await connection.execute(
-        f"INSERT OR REPLACE INTO sources ({SOURCE}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        f"INSERT OR REPLACE INTO sources ({SOURCE}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             source.path,
             source.session,
@@ -234,5 +234,6 @@ async def _remember(connection: aiosqlite.Connection, source: Source) -> None:
             source.discarding,
             source.skipped,
             json.dumps(source.places),
+            source.restarts,
         ),
     )
