@@ -189,7 +189,7 @@ async def pages(client: Client, *, most: int = 20_000, **arguments: Any) -> list
     seen: set[str] = set()
     while True:
         page = await ask(client, "get_history", **arguments)
-        assert size(page) <= arguments.get("max_chars", 10_000), "a page is too long"
+        assert size(page) <= arguments.get("max_chars", 10_000), page
         found.append(page)
         if page["next_cursor"] is None:
             return found

@@ -161,6 +161,24 @@ async def test_a_long_summary_is_read_in_slices_too(tmp_path: Path) -> None:
     assert "".join(text for page in found for text in texts(page["messages"])) == done["summary"]
 
 
+async def test_the_smallest_page_reads_a_summary_to_its_end(tmp_path: Path) -> None:
+    name = "long name " * 19 + "s"
+    own = "".join(f"- question {n}: answered why, in file_{n}.py\n" for n in range(60))
+    async with connected(Host(tmp_path)) as client:
+        done = await ask(
+            client,
+            "compact_session",
+            messages=[u(f"question {n}: {'why ' * 90}") for n in range(60)],
+            session_id=name,
+            summary=f"{own}\nNext step: question 60",
+            keep_recent_tokens=0,
+        )
+
+        items = await visible(client, session_id=name, view="summary", max_chars=2_000)
+
+    assert "".join(texts(items)) == done["summary"]
+
+
 async def test_without_a_compaction_there_is_no_summary_to_read_and_that_is_said(
     tmp_path: Path,
 ) -> None:
@@ -196,15 +214,16 @@ def forged(view: str, at: Any, boundary: str = "") -> str:
         pytest.param("W10", id="an empty list"),
         pytest.param("WzEsMl0", id="too few parts"),
         pytest.param("eyJhIjoxLCJiIjoyLCJjIjozfQ", id="an object"),
-        pytest.param(forged("full:text", 1), id="another view"),
-        pytest.param(forged("visible:anthropic", 1), id="another format"),
-        pytest.param(forged("message:x", 1), id="a message's"),
+        pytest.param(forged("1:full:text", 1), id="another view"),
+        pytest.param(forged("2:visible:text", 1), id="another session's"),
+        pytest.param(forged("1:visible:anthropic", 1), id="another format"),
+        pytest.param(forged("1:message:x", 1), id="a message's"),
         pytest.param(forged("sessions:*::", 1), id="a list's"),
-        pytest.param(forged("visible:text", 1, "cmp-1"), id="another boundary"),
-        pytest.param(forged("visible:text", "1"), id="a place that is no number"),
-        pytest.param(forged("visible:text", None), id="no place"),
-        pytest.param(forged("visible:text", 1.5), id="half a place"),
-        pytest.param(forged("visible:text", 10**30), id="a place beyond all"),
+        pytest.param(forged("1:visible:text", 1, "cmp-1"), id="another boundary"),
+        pytest.param(forged("1:visible:text", "1"), id="a place that is no number"),
+        pytest.param(forged("1:visible:text", None), id="no place"),
+        pytest.param(forged("1:visible:text", 1.5), id="half a place"),
+        pytest.param(forged("1:visible:text", 10**30), id="a place beyond all"),
     ],
 )
 async def test_what_is_no_cursor_of_this_view_is_refused(tmp_path: Path, cursor: str) -> None:
@@ -231,6 +250,20 @@ async def test_a_cursor_expires_with_the_boundary_it_was_made_under(tmp_path: Pa
 
     assert "compacted meanwhile" in said
     assert "Call again without a cursor" in said
+
+
+async def test_a_cursor_of_another_session_is_refused(tmp_path: Path) -> None:
+    given = [u(f"question {n} {'why ' * 40}") for n in range(60)]
+    async with connected(Host(tmp_path)) as client:
+        for id in ("s", "t"):
+            await ask(client, "compact_session", messages=given, session_id=id, preview=True)
+        page = await ask(client, "get_history", session_id="s", max_chars=2_000)
+
+        told = await refused(
+            client, "get_history", session_id="t", cursor=page["next_cursor"], max_chars=2_000
+        )
+
+    assert "without a cursor" in told
 
 
 async def test_a_cursor_outlives_messages_that_arrive(tmp_path: Path) -> None:
@@ -325,6 +358,7 @@ async def test_rewinding_behind_a_boundary_takes_the_boundary_back(tmp_path: Pat
 
     assert [item["id"] for item in page["messages"]] == ["r1", "r2", "r20"]
     assert page["boundary"] is None
+    assert any("was rewound" in warning for warning in page["warnings"])
 
 
 # Orphans
@@ -390,10 +424,11 @@ async def test_a_thousand_orphans_are_counted_and_the_newest_listed(tmp_path: Pa
     ("change", "warning"),
     [
         pytest.param("deleted", "is the copy that Foldmark keeps", id="deleted"),
-        pytest.param("emptied", "", id="emptied"),
-        pytest.param("cut short", "", id="cut short"),
+        pytest.param("emptied", "is the copy that Foldmark keeps", id="emptied"),
+        pytest.param("torn", "is the copy that Foldmark keeps", id="torn"),
+        pytest.param("cut short", "was cut short or rewritten", id="cut short"),
         pytest.param("appended to itself", "", id="appended to itself"),
-        pytest.param("overwritten", "", id="overwritten"),
+        pytest.param("overwritten", "is the copy that Foldmark keeps", id="overwritten"),
     ],
 )
 async def test_what_was_read_once_stays_whatever_becomes_of_the_file(
@@ -408,8 +443,10 @@ async def test_what_was_read_once_stays_whatever_becomes_of_the_file(
                 path.unlink()
             case "emptied":
                 path.write_bytes(b"")
-            case "cut short":
+            case "torn":
                 path.write_bytes(path.read_bytes()[:300])
+            case "cut short":
+                path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
             case "appended to itself":
                 path.write_bytes(path.read_bytes() * 2)
             case _:
@@ -743,7 +780,7 @@ async def test_the_smallest_page_keeps_to_its_size_too(tmp_path: Path, form: str
     given = [u(f'"quoted" {n} ' * 60) if n % 2 else a("x" * 900) for n in range(20)]
     async with connected(Host(tmp_path)) as client:
         await ask(client, "compact_session", messages=given, session_id="s", keep_recent_tokens=300)
-        assert await pages(client, session_id="s", format=form, max_chars=1_000)
+        assert await pages(client, session_id="s", format=form, max_chars=2_000)
 
 
 @pytest.mark.parametrize(
@@ -774,6 +811,40 @@ async def test_parallel_calls_stay_paired_however_small_the_page(
 
     assert ready_to_send(form, items)
     assert all(id in json.dumps(items) for id in ids)
+
+
+@pytest.mark.parametrize("form", ["anthropic", "converse", "openai"])
+@pytest.mark.parametrize("role", ["user", "assistant"])
+async def test_a_side_that_speaks_thousands_of_times_running_fills_pages_like_any_other(
+    tmp_path: Path, role: str, form: str
+) -> None:
+    given = [u("go"), *({"role": role, "content": f"step {n} done"} for n in range(3_000))]
+    async with connected(Host(tmp_path)) as client:
+        await ask(client, "compact_session", messages=given, session_id="s", preview=True)
+        found = await pages(client, session_id="s", format=form)
+
+    items = [item for page in found for item in page["messages"]]
+    assert len(found) > 3
+    assert ready_to_send(form, items)
+    assert all(f"step {n} done" in json.dumps(items) for n in (0, 1_499, 2_999))
+
+
+@pytest.mark.parametrize("form", ["anthropic", "converse", "openai"])
+@pytest.mark.parametrize("id", ["", "c1"])
+async def test_a_hundred_calls_of_one_id_keep_to_the_page_and_stay_paired(
+    tmp_path: Path, id: str, form: str
+) -> None:
+    given = [
+        u("go"),
+        a(*(call_dict(id) for _ in range(100))),
+        u([result_dict(id, "line of output\n" * 50) for _ in range(100)]),
+        a("done"),
+    ]
+    async with connected(Host(tmp_path)) as client:
+        await ask(client, "compact_session", messages=given, session_id="s", preview=True)
+        items = await visible(client, session_id="s", format=form)
+
+    assert ready_to_send(form, items)
 
 
 @pytest.mark.parametrize("form", ["anthropic", "converse", "openai"])

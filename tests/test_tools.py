@@ -103,7 +103,7 @@ async def test_an_unknown_argument_is_refused_with_the_names_that_there_are(
     ("tool", "arguments", "hint"),
     [
         pytest.param("get_history", {"max_chars": "lots"}, "max_chars", id="words for a number"),
-        pytest.param("get_history", {"max_chars": 999}, "1000", id="too small a page"),
+        pytest.param("get_history", {"max_chars": 1_999}, "2000", id="too small a page"),
         pytest.param("get_history", {"max_chars": 40_001}, "40000", id="too large a page"),
         pytest.param("get_history", {"view": "all"}, "'visible', 'full' or 'summary'", id="view"),
         pytest.param("get_history", {"format": "gemini"}, "'anthropic'", id="format"),

@@ -15,7 +15,7 @@ Status: TypeAlias = Literal["compacted", "nothing_to_compact", "preview", "runni
 View: TypeAlias = Literal["visible", "full", "summary"]
 Format: TypeAlias = Literal["text", "anthropic", "converse", "openai"]
 
-FEWEST_CHARS = 1_000
+FEWEST_CHARS = 2_000
 MOST_CHARS = 40_000
 """The sizes of an answer, in characters: hosts cut or spill what is longer than about 50,000."""
 

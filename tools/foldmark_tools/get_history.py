@@ -49,7 +49,7 @@ async def get_history(
     cursor: Annotated[str | None, Field(description="next_cursor of the page before.")] = None,
     max_chars: Annotated[
         int,
-        Field(ge=FEWEST_CHARS, le=MOST_CHARS, description="Page size, 1000 to 40000 (10000)."),
+        Field(ge=FEWEST_CHARS, le=MOST_CHARS, description="Page size, 2000 to 40000 (10000)."),
     ] = 10_000,
     include_reasoning: Annotated[bool, Field(description="Add readable thinking as text.")] = False,
     message_id: Annotated[

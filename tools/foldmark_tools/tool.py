@@ -13,6 +13,8 @@ from pydantic import BaseModel, ValidationError
 from foldmark.errors import FoldmarkError
 from foldmark.transcripts.lines import well_formed
 
+_LONGEST_ERROR = 2_000  # characters; an error that quotes an argument must not be endless
+
 
 class StrictTool(Tool):
     """A tool that takes exactly the arguments it publishes."""
@@ -29,7 +31,7 @@ class StrictTool(Tool):
                 case ValidationError() as cause:
                     raise ToolError(self._invalid(cause)) from cause
                 case FoldmarkError() as cause:
-                    raise ToolError(str(cause)) from cause
+                    raise ToolError(str(cause)[:_LONGEST_ERROR]) from cause
                 case None:
                     raise
                 case ToolError():
@@ -48,8 +50,8 @@ class StrictTool(Tool):
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]!r}? " if near else ""
                 raise ToolError(
-                    f"{self.name} takes no argument {name!r}; {hint}It takes: {', '.join(known)}. "
-                    "Nothing was done."
+                    f"{self.name} takes no argument {name[:80]!r}; {hint}"
+                    f"It takes: {', '.join(known)}. Nothing was done."
                 )
 
     def _invalid(self, error: ValidationError) -> str:

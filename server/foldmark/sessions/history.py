@@ -19,8 +19,10 @@ _MOST_AT_ONCE = 32  # messages read from the log at a time
 _USUAL = 1_000  # characters of a message, so that the first trip to the log mostly suffices
 _FULL = 0.8  # of a page is enough not to go to the log again
 _ENVELOPE = 700  # characters for the fields around the messages, beside those of open length
+_MOST_NAME = 300  # characters of a folder
 _MOST_ASIDE = 800  # characters for warnings and orphans
 _LISTED = 10
+_LEAST_SLICE = 80  # characters even on the smallest page, or reading on would never end
 _BEFORE = 4  # messages before a page that may hold the calls of its first results
 
 _T = TypeVar("_T")
@@ -40,7 +42,8 @@ async def history(opened: Opened, query: Query) -> History:
     room = query.max_chars - _ENVELOPE - _open_length(about) - _asides(query)
     room = max(room, query.max_chars // 8)
     in_force = standing.boundary.marker.id if standing.boundary else ""
-    view = f"message:{query.message_id}" if query.message_id else f"{query.view}:{query.format}"
+    what = f"message:{query.message_id}" if query.message_id else f"{query.view}:{query.format}"
+    view = f"{log.session.key}:{what}"
     at = cursor.read(query.cursor, view, in_force) if query.cursor else None
     if query.message_id:
         page = await _slice(log, standing, query, at or 0, room)
@@ -66,7 +69,8 @@ async def _about(opened: Opened, standing: Standing, query: Query) -> History:
         warnings.append(f"{rewound} rewound messages are left out; format='text' shows them")
     subagents = opened.seen.children
     if len(subagents) > _LISTED:
-        warnings.append(f"{len(subagents)} subagents, the newest {_LISTED} listed")
+        everything = f"list_sessions(query='{session.id}/', project='*')"
+        warnings.append(f"{len(subagents)} subagents; {everything} lists them all")
     orphans = [
         {"compaction_id": orphan.marker.id, "at": orphan.marker.at, "reason": orphan.reason[:200]}
         for orphan in standing.orphans
@@ -78,7 +82,7 @@ async def _about(opened: Opened, standing: Standing, query: Query) -> History:
     return History(
         session_id=session.id,
         assistant=session.assistant,
-        project=session.project,
+        project=session.project[:_MOST_NAME],
         title=(session.title or session.first_prompt)[:100],
         how=opened.how,
         view=query.view,
@@ -245,8 +249,8 @@ async def _formatted(
 
 def _enough(placed: Sequence[Placed], room: int) -> bool:
     """Tell whether these messages fill a page, and there is a place among them to end it."""
-    return sum(size(one.message.blocks) for one in placed) > room and any(
-        turns.cut_points([one.message for one in placed])[1:]
+    return sum(size(one.message.blocks) for one in placed) > room and bool(
+        turns.breaks([one.message for one in placed])
     )
 
 
@@ -304,5 +308,5 @@ def _sliced(item: Json, at: int, room: int) -> Page:
     rest: dict[str, Any] = {**item, "text": text[at:], "from": at, "chars": len(text)}
     if pages.size(rest) <= room:
         return Page([rest], None)
-    part = pages.shortened(rest, room)
+    part = pages.shortened(rest, room, least=_LEAST_SLICE)
     return Page([part | {"chars": len(text)}], at + len(part["text"]))

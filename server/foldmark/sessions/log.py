@@ -9,6 +9,7 @@ from typing import Any
 from foldmark import boundary, messages
 from foldmark.boundary import Boundary
 from foldmark.messages import Marker, Message, Summary
+from foldmark.refusal import is_refusal
 from foldmark.sessions import own_rows, owner
 from foldmark.store.overview import Overview
 from foldmark.store.rows import Claim, Extent, Rewound, Session, Stored
@@ -16,6 +17,7 @@ from foldmark.store.store import Store
 from foldmark.transcripts import lines
 from foldmark.transcripts.record import Reader
 
+_WHOLE = "what it had folded is shown again"
 _UNDER_WAY = "the compaction is under way"
 _BATCH = 200  # messages read at once while folding
 
@@ -97,10 +99,14 @@ class SessionLog:
         Nothing about it is stored as a fact.
         """
         view = seen or await self.overview()
-        rows = {row.id: row for row in reversed(view.attempts)}
-        found = list(own_rows.read(view.attempts, self.reader))
+        live = [row for row in view.attempts if not _is_rewound(row, view.rewound)]
+        rows = {row.id: row for row in reversed(live)}
+        found = list(own_rows.read(live, self.reader))
         stands = boundary.in_force(found)
         start, before, warning, details = 1, Extent(), "", dict[str, Any]()
+        if stands is None and len(live) < len(view.attempts):
+            gone = boundary.in_force(own_rows.read(view.attempts, self.reader))
+            warning = f"compaction {gone.marker.id!r} was rewound; {_WHOLE}" if gone else ""
         if stands is not None:
             marked = rows[stands.marker.id].head
             kept, measured = await self.store.tail(
@@ -170,6 +176,10 @@ class SessionLog:
         return self.reader.message(rows[0].id, records)
 
 
+def _is_rewound(row: Stored, rewound: Iterable[Rewound]) -> bool:
+    return any(gone.first <= row.head <= gone.last for gone in rewound)
+
+
 def _orphans(found: Sequence[Marker | Summary], claim: Claim | None) -> tuple[Orphan, ...]:
     """List the markers that hide nothing; one of them may be a compaction still under way."""
     answers = {a.marker: a for a in reversed(found) if isinstance(a, Summary)}
@@ -189,4 +199,8 @@ def lack(summary: Summary | None) -> str:
         return summary.error
     if summary.tool_call:
         return "a tool call instead of a summary"
-    return "the summary is blank" if not summary.text.strip() else "the summary never finished"
+    if not summary.text.strip():
+        return "the summary is blank"
+    if is_refusal(summary.text.strip()):
+        return "the summary is a refusal or an error message"
+    return "the summary never finished"
