@@ -19,7 +19,7 @@ LIVE = (
 
 _PROMPT_KEPT = 400  # characters of a prompt that a listing can use
 
-compress = zstandard.ZstdCompressor(level=1).compress
+_compressor = zstandard.ZstdCompressor(level=1)
 decompress = zstandard.ZstdDecompressor().decompress
 
 
@@ -31,7 +31,10 @@ async def append(connection: aiosqlite.Connection, batch: Batch) -> None:
     await connection.executemany(
         "INSERT INTO log (session, pos, head, kind, ours, id, parent, message, target,"
         " prompt, at, messages, chars, raw) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        [_values(key, row, ours=batch.ours) for row in rows],
+        [
+            (*_values(key, row, ours=batch.ours), raw)
+            for row, raw in zip(rows, _compressed(rows), strict=True)
+        ],
     )
     await connection.executemany(
         "DELETE FROM rewinds WHERE session = ? AND first = ? AND last = ?",
@@ -63,8 +66,13 @@ def _values(key: int, row: Row, *, ours: bool) -> tuple[Any, ...]:
         record.at,
         row.messages,
         row.chars,
-        compress(record.raw),
     )
+
+
+def _compressed(rows: Sequence[Row]) -> list[bytes]:
+    """Compress all records in one call; after each of many it would wait for other threads."""
+    raws: list[Any] = [row.record.raw for row in rows]  # its stubs ask for ByteString, now gone
+    return [frame.tobytes() for frame in _compressor.multi_compress_to_buffer(raws)] if raws else []
 
 
 async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
