@@ -89,10 +89,17 @@ def importing(report: Report, folder: Path, messages: int) -> None:
     """Import a large transcript in a process of its own, beside the floor."""
     path, database = folder / "big.jsonl", folder / "big.db"
     transcript.write(path, messages)
-    floor = decode_and_insert(path, folder / "floor.db")
-    (folder / "floor.db").unlink()
     child = [sys.executable, __file__, "--import-child", str(path), str(database)]
-    took, peak = json.loads(subprocess.run(child, check=True, capture_output=True).stdout)
+    floors: list[float] = []
+    imports: list[tuple[float, float]] = []
+    for _ in range(3):  # in turns, since disks and neighbors change their pace
+        os.sync()  # what is still to be written must not count for the next
+        floors.append(decode_and_insert(path, folder / "floor.db"))
+        (folder / "floor.db").unlink()
+        database.unlink(missing_ok=True)
+        os.sync()
+        imports.append(json.loads(subprocess.run(child, check=True, capture_output=True).stdout))
+    floor, (took, peak) = min(floors), min(imports)
     size = path.stat().st_size / 1e6
     note = f"{took:.1f} s against {floor:.1f} s for {size:.0f} MB"
     report.row("import, to the floor", took / floor, "x", 1.5, note)
