@@ -394,6 +394,26 @@ def test_a_reader_that_has_seen_enough_is_no_error(host: Host) -> None:
         assert run.wait(60) == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is full")
+@pytest.mark.parametrize("command", [["sessions"], ["history", SESSION, "--json"]])
+def test_a_full_disk_is_said_without_a_traceback(host: Host, command: list[str]) -> None:
+    host.save(talk(400, size=400))
+
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [*FOLDMARK, *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=surroundings(host),
+            cwd=host.project,
+            check=False,
+        )
+
+    assert ran.returncode == 1
+    assert ran.stderr.decode().startswith("Error: There is no space left")
+    assert "Traceback" not in ran.stderr.decode()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes and SIGINT are POSIX's")
 def test_an_interrupted_command_has_an_exit_code_of_its_own(host: Host) -> None:
     host.save(talk(20))

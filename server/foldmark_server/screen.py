@@ -4,6 +4,7 @@ Text out of a transcript may hold escape sequences or rich's markup. Neither rea
 markup is never parsed, and control characters go.
 """
 
+import errno
 import json
 import os
 import re
@@ -132,9 +133,22 @@ def exits() -> Generator[None]:
         complain("Interrupted. Nothing was lost: the history is as it was.")
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
-        # The reader has seen enough. What is still buffered must not fail at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has seen enough.
+        _write_no_more()
         raise typer.Exit from None
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _write_no_more()
+        complain(
+            "There is no space left for the output. Nothing was lost. Free some and run again."
+        )
+        raise typer.Exit(FAILED) from None
+
+
+def _write_no_more() -> None:
+    """Drop what is still buffered, or it would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Bar:
