@@ -141,6 +141,24 @@ async def test_a_short_message_is_read_whole_by_its_id(tmp_path: Path) -> None:
     assert page["next_cursor"] is None
 
 
+async def test_a_record_that_is_no_message_is_read_without_native_reasoning(tmp_path: Path) -> None:
+    inner = {"role": "assistant", "content": [thinking_dict(NATIVE, NATIVE), call_dict("c1")]}
+    progress = {
+        "type": "progress",
+        "uuid": "p1",
+        "data": {"message": {"type": "assistant", "message": inner}, "signature": NATIVE},
+    }
+    host = Host(tmp_path)
+    host.save([*talk(2), progress])
+    async with connected(host) as client:
+        page = await ask(client, "get_history", session_id=SESSION, message_id="p1")
+
+    [item] = page["messages"]
+    assert item["role"] == "record"
+    assert "c1" in item["text"]
+    assert NATIVE not in json.dumps(page)
+
+
 async def test_a_long_summary_is_read_in_slices_too(tmp_path: Path) -> None:
     given = [u(f"question {n}: {'why ' * 90}") for n in range(200)]
     own = "".join(f"- question {n}: answered why, in file_{n}.py\n" for n in range(500))

@@ -14,6 +14,9 @@ from foldmark.sessions.log import Placed, SessionLog, Standing, lack
 from foldmark.sessions.opening import Opened
 from foldmark.sessions.pages import Entry, Page
 from foldmark.store.rows import Stored
+from foldmark.transcripts import lines
+from foldmark.transcripts.blocks import without_native
+from foldmark.transcripts.fields import dumps
 
 _MOST_AT_ONCE = 32  # messages read from the log at a time
 _USUAL = 1_000  # characters of a message, so that the first trip to the log mostly suffices
@@ -288,7 +291,7 @@ async def _slice(log: SessionLog, standing: Standing, query: Query, at: int, roo
         )
     whole = replace(query, view="full")
     if rows[0].kind in ("fork", "other"):
-        text = rows[0].raw.decode("utf-8", "replace")
+        text = dumps(without_native(lines.loads(rows[0].raw)))
         item = {
             "id": rows[0].id,
             "role": "record",

@@ -63,7 +63,7 @@ def result(call_id: str, content: Any, *, is_error: bool = False) -> ToolResult:
             words.append(part["text"])
         elif part.get("type") in _MEDIA:
             attachments.append(attachment(part))
-        elif part.get("type") not in ("thinking", "redacted_thinking"):
+        elif not _is_thinking(part):
             words.append(dumps(without_native(part)))
     return ToolResult(call_id, "\n".join(words), is_error, tuple(attachments))
 
@@ -71,14 +71,20 @@ def result(call_id: str, content: Any, *, is_error: bool = False) -> ToolResult:
 def without_native(value: Any, depth: int = _NATIVE_DEPTH) -> Any:
     """Leave out what only a provider can read, wherever it stands in a provider's own block.
 
-    It is for blocks, never for what a tool was given or said: there "signature" is a word.
+    Blocks of thinking inside go whole. It is for blocks, never for what a tool was given or said:
+    there "signature" is a word.
     """
     if depth and isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value).items()
         return {key: without_native(v, depth - 1) for key, v in fields if key not in _NATIVE}
     if depth and isinstance(value, list):
-        return [without_native(item, depth - 1) for item in cast("list[Any]", value)]
+        listed = cast("list[Any]", value)
+        return [without_native(one, depth - 1) for one in listed if not _is_thinking(one)]
     return value
+
+
+def _is_thinking(value: Any) -> bool:
+    return mapping(value).get("type") in ("thinking", "redacted_thinking")
 
 
 def attachment(part: Mapping[str, Any]) -> Attachment:
