@@ -201,6 +201,24 @@ async def test_where_the_own_project_has_no_session_all_are_listed_and_it_says_s
     assert listed["project"] == "*"
 
 
+@pytest.mark.parametrize("imported", [False, True])
+async def test_a_project_in_a_very_deep_folder_is_found_and_shown_by_its_start(
+    tmp_path: Path, imported: bool
+) -> None:
+    host = Host(tmp_path)
+    deep = str(tmp_path / "/".join(["folder" * 10] * 9))
+    host.save([typed("Where am I?", cwd=deep), said("Deep down.", cwd=deep)], OTHER)
+    async with connected(host) as client:
+        if imported:
+            await ask(client, "get_history", session_id=OTHER)
+        page = await ask(client, "list_sessions", project=deep)
+
+    [found] = page["sessions"]
+    assert found["session_id"] == OTHER
+    assert deep.startswith(found["project"])
+    assert len(found["project"]) == 300
+
+
 async def test_sessions_can_be_limited_to_an_assistant(tmp_path: Path) -> None:
     host = Host(tmp_path)
     host.save(conversation("a"), SESSION)

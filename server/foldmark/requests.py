@@ -18,6 +18,8 @@ Format: TypeAlias = Literal["text", "anthropic", "converse", "openai"]
 FEWEST_CHARS = 2_000
 MOST_CHARS = 40_000
 """The sizes of an answer, in characters: hosts cut or spill what is longer than about 50,000."""
+PROJECT_SHOWN = 300
+"""The most characters of a project's folder that an answer shows."""
 
 ALL_PROJECTS = "*"
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from foldmark import boundary, render, turns
 from foldmark.errors import InvalidRequest, SessionNotFound
 from foldmark.messages import Message, Reasoning, Summary, size, tokens
-from foldmark.requests import History, Json, Query
+from foldmark.requests import PROJECT_SHOWN, History, Json, Query
 from foldmark.sessions import cursor, own_rows, pages
 from foldmark.sessions.cursor import Cursor
 from foldmark.sessions.log import Placed, SessionLog, Standing, lack
@@ -22,7 +22,6 @@ _MOST_AT_ONCE = 32  # messages read from the log at a time
 _USUAL = 1_000  # characters of a message, so that the first trip to the log mostly suffices
 _FULL = 0.8  # of a page is enough not to go to the log again
 _ENVELOPE = 700  # characters for the fields around the messages, beside those of open length
-_MOST_NAME = 300  # characters of a folder
 _MOST_ASIDE = 800  # characters for warnings and orphans
 _LISTED = 10
 _LEAST_SLICE = 80  # characters even on the smallest page, or reading on would never end
@@ -85,7 +84,7 @@ async def _about(opened: Opened, standing: Standing, query: Query) -> History:
     return History(
         session_id=session.id,
         assistant=session.assistant,
-        project=session.project[:_MOST_NAME],
+        project=session.project[:PROJECT_SHOWN],
         title=(session.title or session.first_prompt)[:100],
         how=opened.how,
         view=query.view,

@@ -6,7 +6,15 @@ from pathlib import Path
 
 from foldmark.errors import InvalidRequest
 from foldmark.offload import offload
-from foldmark.requests import ALL_PROJECTS, MOST_CHARS, Caller, Filter, Listed, Listing
+from foldmark.requests import (
+    ALL_PROJECTS,
+    MOST_CHARS,
+    PROJECT_SHOWN,
+    Caller,
+    Filter,
+    Listed,
+    Listing,
+)
 from foldmark.sessions import cursor as cursors
 from foldmark.sessions import folders
 from foldmark.sessions.cursor import Cursor
@@ -16,7 +24,6 @@ from foldmark.store.rows import Session
 from foldmark.store.store import Store
 from foldmark.transcripts.fields import dumps
 
-_MOST_NAME = 300  # characters of a folder
 _ROOM = 9_500  # characters of sessions in an answer of the usual size, and at the most
 _MOST = MOST_CHARS - 4_000
 
@@ -37,7 +44,11 @@ async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller)
     view = f"sessions:{project}:{wanted.assistant}:{wanted.query}"
     matching = sorted((s for s in scope if _matches(s, wanted)), key=lambda s: (-s.updated, s.id))
     start = cursors.read(wanted.cursor, view, "") if wanted.cursor else 0
-    page = _fitting(matching[start : start + wanted.limit], _ROOM if wanted.limit <= 20 else _MOST)
+    shown = [
+        replace(one, project=one.project[:PROJECT_SHOWN])
+        for one in matching[start : start + wanted.limit]
+    ]
+    page = _fitting(shown, _ROOM if wanted.limit <= 20 else _MOST)
     more = start + len(page)
     return Listing(
         sessions=page,
@@ -95,7 +106,7 @@ def _of_store(session: Session) -> Listed:
     return Listed(
         id=session.id,
         assistant=session.assistant,
-        project=session.project[:_MOST_NAME],
+        project=session.project,
         title=session.title[:SHOWN],
         first_prompt=session.first_prompt[:SHOWN],
         last_prompt=session.last_prompt[:SHOWN],
