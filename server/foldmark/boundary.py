@@ -38,13 +38,22 @@ def stands(summary: Summary) -> bool:
 
     A refusal or a provider's error message, stored as a summary by whoever wrote it, is not.
     """
-    return (
-        summary.finish.lower() in _NORMAL_FINISH
-        and not summary.error
-        and not summary.tool_call
-        and bool(summary.text.strip())
-        and not is_refusal(summary.text.strip())
-    )
+    return not lack(summary)
+
+
+def lack(summary: Summary | None) -> str:
+    """Say why a summary does not make its marker stand; nothing if it does."""
+    if summary is None:
+        return "no summary was ever written"
+    if summary.error:
+        return summary.error
+    if summary.tool_call:
+        return "a tool call instead of a summary"
+    if not summary.text.strip():
+        return "the summary is blank"
+    if is_refusal(summary.text.strip()):
+        return "the summary is a refusal or an error message"
+    return "" if summary.finish.lower() in _NORMAL_FINISH else "the summary never finished"
 
 
 def in_force(attempts: Iterable[Marker | Summary]) -> Boundary | None:

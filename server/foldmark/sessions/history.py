@@ -10,7 +10,7 @@ from foldmark.messages import Message, Reasoning, Summary, size, tokens
 from foldmark.requests import PROJECT_SHOWN, History, Json, Query
 from foldmark.sessions import cursor, own_rows, pages
 from foldmark.sessions.cursor import Cursor
-from foldmark.sessions.log import Placed, SessionLog, Standing, lack
+from foldmark.sessions.log import Placed, SessionLog, Standing
 from foldmark.sessions.opening import Opened
 from foldmark.sessions.pages import Entry, Page
 from foldmark.store.rows import Stored
@@ -195,7 +195,7 @@ def _entry(
     if isinstance(found, Summary):
         item = _summary_item(found, state)
         if not boundary.stands(found):
-            item["text"] = f"[not usable: {lack(found)}] {found.text}".rstrip()
+            item["text"] = f"[not usable: {boundary.lack(found)}] {found.text}".rstrip()
         return Entry.of(head, item)
     reasons = {orphan.marker.id: f"orphan: {orphan.reason}" for orphan in standing.orphans}
     stands = standing.boundary is not None and standing.boundary.marker.id == found.id

@@ -9,7 +9,6 @@ from typing import Any
 from foldmark import boundary, messages
 from foldmark.boundary import Boundary
 from foldmark.messages import Marker, Message, Summary
-from foldmark.refusal import is_refusal
 from foldmark.sessions import own_rows, owner
 from foldmark.store.overview import Overview
 from foldmark.store.rows import Claim, Extent, Rewound, Session, Stored
@@ -76,7 +75,7 @@ class Standing:
 
     def state(self, pos: int) -> str:
         """Label the row at `pos`: live, folded behind the boundary, or rewound."""
-        if any(gone.first <= pos <= gone.last for gone in self.rewound):
+        if _is_rewound(pos, self.rewound):
             return "rewound"
         return "live" if pos >= self.start else "folded"
 
@@ -99,7 +98,7 @@ class SessionLog:
         Nothing about it is stored as a fact.
         """
         view = seen or await self.overview()
-        live = [row for row in view.attempts if not _is_rewound(row, view.rewound)]
+        live = [row for row in view.attempts if not _is_rewound(row.head, view.rewound)]
         rows = {row.id: row for row in reversed(live)}
         found = list(own_rows.read(live, self.reader))
         stands = boundary.in_force(found)
@@ -176,8 +175,8 @@ class SessionLog:
         return self.reader.message(rows[0].id, records)
 
 
-def _is_rewound(row: Stored, rewound: Iterable[Rewound]) -> bool:
-    return any(gone.first <= row.head <= gone.last for gone in rewound)
+def _is_rewound(pos: int, rewound: Iterable[Rewound]) -> bool:
+    return any(gone.first <= pos <= gone.last for gone in rewound)
 
 
 def _orphans(found: Sequence[Marker | Summary], claim: Claim | None) -> tuple[Orphan, ...]:
@@ -186,21 +185,8 @@ def _orphans(found: Sequence[Marker | Summary], claim: Claim | None) -> tuple[Or
     held = claim is not None and claim.expires > time.time() and not owner.is_dead(claim.owner)
     running = claim.marker if claim and held else ""
     return tuple(
-        Orphan(marker, _UNDER_WAY if marker.id == running else lack(answers.get(marker.id)))
+        Orphan(
+            marker, _UNDER_WAY if marker.id == running else boundary.lack(answers.get(marker.id))
+        )
         for marker in boundary.orphans(found)
     )
-
-
-def lack(summary: Summary | None) -> str:
-    """Say why a summary does not make its marker stand."""
-    if summary is None:
-        return "no summary was ever written"
-    if summary.error:
-        return summary.error
-    if summary.tool_call:
-        return "a tool call instead of a summary"
-    if not summary.text.strip():
-        return "the summary is blank"
-    if is_refusal(summary.text.strip()):
-        return "the summary is a refusal or an error message"
-    return "the summary never finished"
