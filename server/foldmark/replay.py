@@ -2,7 +2,7 @@
 
 No thinking, no signatures, no bytes of files. `preamble` is the summary of what came before; it
 opens the first user message. `continued` says that another page comes before these messages; see
-`turns.cut_points` for where a page may begin.
+`turns.breaks` for where a page may end.
 """
 
 from collections.abc import Iterable, Iterator
