@@ -11,7 +11,7 @@ from foldmark import messages
 from foldmark.errors import InvalidRequest
 from foldmark.messages import Block, Message, Reasoning, Role, Summary, Text, ToolCall, Unknown
 from foldmark.transcripts import opencode, parts
-from foldmark.transcripts.fields import items, mapping, text
+from foldmark.transcripts.fields import items, mapping, name, text
 from foldmark.transcripts.injected import parted
 from foldmark.transcripts.lines import well_formed
 from foldmark.transcripts.record import Json, Record
@@ -75,7 +75,7 @@ class Messages:
             id=id,
             role=_role(first),
             blocks=tuple(block for record in sound for block in _told(record)),
-            at=text(first.get("timestamp")) or text(first.get("created_at")),
+            at=name(first.get("timestamp")) or name(first.get("created_at")),
             model=text(first.get("model")),
         )
 

@@ -47,7 +47,7 @@ class ClaudeCode:
             message=_message_id(record) if built and built.role == "assistant" else "",
             thread=_thread(record),
             role=built.role if built else "",
-            at=text(record.get("timestamp")),
+            at=name(record.get("timestamp")),
             prompt=built.prompt if built else "",
             chars=messages.size(built.blocks) if built else 0,
             project=text(record.get("cwd")),
@@ -64,7 +64,7 @@ class ClaudeCode:
             id=id,
             role=role,
             blocks=tuple(block for record in records for block in _blocks(record, role)),
-            at=text(first.get("timestamp")),
+            at=name(first.get("timestamp")),
             model=text(mapping(first.get("message")).get("model")),
             error=_error(first) if role == "assistant" else "",
         )
@@ -82,7 +82,7 @@ class ClaudeCode:
             finish="end_turn",
             error=_error(record),
             tool_call=any(isinstance(block, messages.ToolCall) for block in found),
-            at=text(record.get("timestamp")),
+            at=name(record.get("timestamp")),
         )
 
 
