@@ -115,7 +115,7 @@ def parts(content: Any) -> Iterator[str | Mapping[str, Any]]:
     for item in items(content) if isinstance(content, list) else [content]:
         if isinstance(item, str):
             yield item
-        elif isinstance(item, Mapping):
+        elif isinstance(item, dict):
             yield cast("Mapping[str, Any]", item)
         elif item is not None:
             yield dumps(item)

@@ -11,7 +11,7 @@ from foldmark.transcripts.lines import well_formed
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """Take an object, else an empty one."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def text(value: Any) -> str:
