@@ -15,7 +15,7 @@ from foldmark.messages import (
     ToolResult,
     Unknown,
 )
-from foldmark.store.append import decompress
+from foldmark.store.rows import decompress
 from foldmark.store.store import Store
 from foldmark.transcripts.record import Record
 from transcript_builder import (

@@ -94,6 +94,30 @@ async def test_a_record_comes_back_byte_for_byte(store: Store):
     assert [row.raw for row in found] == texts
 
 
+ODD = ("'", '"', "\\", "\n", "\x1b", "\u2028", "\ufffd", "é", "😀", "x" * 100_000, "[1]", "1.0", "")
+
+
+@pytest.mark.parametrize("odd", ODD)
+async def test_the_names_in_a_record_come_back_as_they_are(store: Store, database: Path, odd: str):
+    record = Record(
+        "other", odd, b"{}", parent=f"p{odd}", message=f"m{odd}", at=f"a{odd}", replaces=f"r{odd}"
+    )
+    await store.append([Batch("s", "claude-code", [record])])
+
+    assert rows(database, "SELECT id, parent, message, target, at FROM log") == [
+        (odd, f"p{odd}", f"m{odd}", f"r{odd}", f"a{odd}")
+    ]
+
+
+async def test_a_nul_in_any_field_of_a_line_is_shown_as_unknown(store: Store, database: Path):
+    line = {**user("u", "", "ask"), "parentUuid": "p\0p", "timestamp": "2026\0!", "uuid": "u\0u"}
+    await store.append([batch(line)])
+
+    assert rows(database, "SELECT id, parent, at FROM log") == [
+        ("u\ufffdu", "p\ufffdp", "2026\ufffd!")
+    ]
+
+
 async def test_what_is_added_twice_is_held_once(store: Store, database: Path):
     first = batch(*turns(1, 3))
     await store.append([first])

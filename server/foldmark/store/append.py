@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import aiosqlite
-import zstandard
+import orjson
 
 from foldmark.store.placement import Log, Place, Prompt, Rewind, Row
-from foldmark.store.rows import Batch
+from foldmark.store.rows import Batch, decompress
 from foldmark.transcripts.record import Record
 
 LIVE = (
@@ -19,60 +20,66 @@ LIVE = (
 
 _PROMPT_KEPT = 400  # characters of a prompt that a listing can use
 
-_compressor = zstandard.ZstdCompressor(level=1)
-decompress = zstandard.ZstdDecompressor().decompress
-
 
 async def append(connection: aiosqlite.Connection, batch: Batch) -> None:
     """Add what is new of `batch` to the end of its session's log."""
     key = await session_key(connection, batch)
     log = await _end(connection, key, batch.records)
-    rows = log.place(batch.records)
-    await connection.executemany(
-        "INSERT INTO log (session, pos, head, kind, ours, id, parent, message, target,"
-        " prompt, at, messages, chars, raw) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        [
-            (*_values(key, row, ours=batch.ours), raw)
-            for row, raw in zip(rows, _compressed(rows), strict=True)
-        ],
-    )
-    await connection.executemany(
-        "DELETE FROM rewinds WHERE session = ? AND first = ? AND last = ?",
-        [(key, gone.first, gone.last) for gone in log.resumed],
-    )
-    await connection.executemany(
-        "INSERT INTO rewinds SELECT ?1, ?2, ?3, b.messages - ifnull(a.messages, 0)"
-        " - ifnull(sum(r.messages), 0), b.chars - ifnull(a.chars, 0) - ifnull(sum(r.chars), 0)"
-        " FROM log b LEFT JOIN log a ON a.session = ?1 AND a.pos = ?2 - 1"
-        " LEFT JOIN rewinds r ON r.session = ?1 AND r.first >= ?2 AND r.last <= ?3"
-        " WHERE b.session = ?1 AND b.pos = ?3",
-        [(key, gone.first, gone.last) for gone in log.left],
-    )
+    placed = [
+        (row, frame)
+        for record, frame in zip(batch.records, batch.frames, strict=True)
+        if (row := log.place(record)) is not None
+    ]
+    await connection.execute(*_insertion(key, placed, ours=batch.ours))
+    if log.resumed:
+        await connection.executemany(
+            "DELETE FROM rewinds WHERE session = ? AND first = ? AND last = ?",
+            [(key, gone.first, gone.last) for gone in log.resumed],
+        )
+    if log.left:
+        await connection.executemany(
+            "INSERT INTO rewinds SELECT ?1, ?2, ?3, b.messages - ifnull(a.messages, 0)"
+            " - ifnull(sum(r.messages), 0), b.chars - ifnull(a.chars, 0) - ifnull(sum(r.chars), 0)"
+            " FROM log b LEFT JOIN log a ON a.session = ?1 AND a.pos = ?2 - 1"
+            " LEFT JOIN rewinds r ON r.session = ?1 AND r.first >= ?2 AND r.last <= ?3"
+            " WHERE b.session = ?1 AND b.pos = ?3",
+            [(key, gone.first, gone.last) for gone in log.left],
+        )
 
 
-def _values(key: int, row: Row, *, ours: bool) -> tuple[Any, ...]:
-    record = row.record
+def _insertion(
+    key: int, placed: Sequence[tuple[Row, bytes]], *, ours: bool
+) -> tuple[str, tuple[Any, ...]]:
+    """Write one statement for all rows, which runs beside the thread that decodes the next ones.
+
+    A statement a row waits after each row for that thread to give the interpreter away.
+    """
+    starts = accumulate((len(frame) for _, frame in placed), initial=1)
+    values = [
+        (
+            row.pos,
+            row.head,
+            row.record.kind,
+            row.record.id,
+            row.record.parent,
+            row.record.message,
+            row.record.first_kept or row.record.replaces,
+            int(bool(row.record.prompt) and row.head == row.pos),
+            row.record.at,
+            row.messages,
+            row.chars,
+            start,
+            len(frame),
+        )
+        for (row, frame), start in zip(placed, starts, strict=False)
+    ]
     return (
-        key,
-        row.pos,
-        row.head,
-        record.kind,
-        ours,
-        record.id,
-        record.parent,
-        record.message,
-        record.first_kept or record.replaces,
-        bool(record.prompt) and row.head == row.pos,
-        record.at,
-        row.messages,
-        row.chars,
+        "INSERT INTO log (session, ours, pos, head, kind, id, parent, message, target, prompt, at,"
+        " messages, chars, raw) SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3,"
+        " value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,"
+        " value ->> 10, substr(?4, value ->> 11, value ->> 12) FROM json_each(?3)",
+        (key, ours, orjson.dumps(values).decode(), b"".join(frame for _, frame in placed)),
     )
-
-
-def _compressed(rows: Sequence[Row]) -> list[bytes]:
-    """Compress all records in one call; after each of many it would wait for other threads."""
-    raws: list[Any] = [row.record.raw for row in rows]  # its stubs ask for ByteString, now gone
-    return [frame.tobytes() for frame in _compressor.multi_compress_to_buffer(raws)] if raws else []
 
 
 async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from foldmark.store.append import decompress
 from foldmark.store.rows import (
     SESSION,
     SOURCE,
@@ -95,7 +94,7 @@ def read(rows: Iterable[tuple[Any, ...]]) -> Overview:
             case "rewound":
                 view.rewound.append(Rewound(*columns[:4]))
             case "attempt":
-                view.attempts.append(Stored.of(columns, decompress))
+                view.attempts.append(Stored.of(columns))
             case "claim":
                 view.claim = Claim(*columns[:3])
             case "child":

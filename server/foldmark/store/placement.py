@@ -13,7 +13,6 @@ leave the active branch and stay in the log.
 A record that names a parent nobody knows, or none, simply follows the record before it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from foldmark.transcripts.record import Record
@@ -76,11 +75,8 @@ class Log:
     left: list[Rewind] = field(default_factory=list[Rewind])
     resumed: list[Rewind] = field(default_factory=list[Rewind])
 
-    def place(self, records: Iterable[Record]) -> list[Row]:
-        """Give each record that is new its place; records already held are passed over."""
-        return [row for record in records if (row := self._place(record)) is not None]
-
-    def _place(self, record: Record) -> Row | None:
+    def place(self, record: Record) -> Row | None:
+        """Give a record its place; None if it is already held."""
         versions = self.known.setdefault(record.id, [])
         if any(version.raw == record.raw for version in versions):
             return None

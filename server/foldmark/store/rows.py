@@ -1,9 +1,11 @@
 """What goes into the store and what comes out of it."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import zstandard
 
 from foldmark.transcripts.record import Kind, Record
 
@@ -15,9 +17,22 @@ SOURCE = (
 )
 
 
+decompress = zstandard.ZstdDecompressor().decompress
+
+
+def _frames(raws: list[Any]) -> list[bytes]:  # its stubs ask for ByteString, which is gone
+    """Compress all records in one call; after each of many it would wait for other threads."""
+    compressor = zstandard.ZstdCompressor(level=1)  # not to be shared between threads
+    return [frame.tobytes() for frame in compressor.multi_compress_to_buffer(raws)] if raws else []
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """New records of one session. `ours` marks rows that Foldmark itself writes."""
+    """New records of one session. `ours` marks rows that Foldmark itself writes.
+
+    `frames` are the records compressed, here rather than in the store: a long transcript is
+    decoded beside the thread that talks to the database, and this belongs to what can wait there.
+    """
 
     session: str
     assistant: str
@@ -26,6 +41,11 @@ class Batch:
     project: str = ""
     updated: float = 0.0
     ours: bool = False
+    frames: Sequence[bytes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Compress the records."""
+        object.__setattr__(self, "frames", _frames([record.raw for record in self.records]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +128,7 @@ class Stored:
     raw: bytes
 
     @classmethod
-    def of(cls, row: Sequence[Any], decompress: Callable[[bytes], bytes]) -> "Stored":
+    def of(cls, row: Sequence[Any]) -> "Stored":
         """Build a row from its columns."""
         return cls(*row[:8], raw=decompress(row[8]))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import aiosqlite
 
 from foldmark.store import overview
-from foldmark.store.append import LIVE, append, decompress, session_key
+from foldmark.store.append import LIVE, append, session_key
 from foldmark.store.database import Database, Rows, open_database
 from foldmark.store.overview import Overview
 from foldmark.store.rows import (
@@ -202,7 +202,7 @@ class Store:
         return Source.of(rows[0]) if rows else None
 
     def _stored(self, rows: Rows) -> list[Stored]:
-        return [Stored.of(row, decompress) for row in rows]
+        return [Stored.of(row) for row in rows]
 
 
 @asynccontextmanager
