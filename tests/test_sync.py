@@ -40,7 +40,8 @@ def _path(tmp_path: Path) -> Path:
 
 @pytest.fixture(name="small_windows")
 def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foldmark.sessions.sync._CHUNK", 1000)
+    monkeypatch.setattr("foldmark.sessions.sync._PIECE", 1000)
+    monkeypatch.setattr("foldmark.sessions.sync._STRETCH", 1000)
 
 
 def add(path: Path, *lines: Json | bytes) -> None:
@@ -175,18 +176,21 @@ async def test_progress_is_told_up_to_the_end(store: Store, path: Path, small_wi
     assert seen[-1] == (path.stat().st_size,) * 2
 
 
-@pytest.mark.parametrize("window", [1, 7, 500, 5000, 10_000_000])
+@pytest.mark.parametrize("piece", [1, 7, 500, 10_000_000])
+@pytest.mark.parametrize("stretch", [1, 700, 5000])
 async def test_the_log_is_the_same_however_much_is_read_at_once(
     store: Store,
     database: Path,
     path: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    window: int,
+    piece: int,
+    stretch: int,
 ):
     path.write_bytes(jsonl(*turns(1, 3), b"bad", b"", *turns(4, 4, "a1"), b"\0" * 99)[:-1])
     expected = await undisturbed(tmp_path, path)
-    monkeypatch.setattr("foldmark.sessions.sync._CHUNK", window)
+    monkeypatch.setattr("foldmark.sessions.sync._PIECE", piece)
+    monkeypatch.setattr("foldmark.sessions.sync._STRETCH", stretch)
     source = await read_in(store, path)
 
     assert rows(database) == expected

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +20,8 @@ from foldmark.store.store import Store
 from foldmark.transcripts import lines
 from foldmark.transcripts.record import Reader, Record
 
-_CHUNK = 4 * 1024 * 1024
+_PIECE = 256 * 1024  # bytes decoded at once: what a processor keeps at hand
+_STRETCH = 6 * 1024 * 1024  # bytes written by one transaction
 _FINGERPRINT = 4096  # bytes at either end of what was read that tell a file from its successor
 _PLACES_KEPT = 20
 
@@ -88,7 +89,7 @@ async def _read(
         recognized = at.consumed > 0
         try:
             while True:
-                if about.st_size - at.consumed > _CHUNK:
+                if about.st_size - at.consumed > _PIECE:
                     stretch = await offload(_stretch, transcript, file, at, about)
                 else:
                     stretch = _stretch(transcript, file, at, about)
@@ -122,26 +123,43 @@ class _Stretch:
 
 def _stretch(transcript: Transcript, file: BinaryIO, at: Source, about: os.stat_result) -> _Stretch:
     """Decode the next stretch of the file after `at`."""
-    window = _CHUNK
-    while True:
-        data = _chunk(file, at.consumed, window)
-        last = len(data) < window
-        found = lines.split(data, line=at.lines + 1, discarding=at.discarding, last=last)
-        if found.consumed or last:
-            break
-        window *= 2  # one record is longer than the window
-    reached = _reached(file, at, found)
+    threads: dict[str, list[Record]] = {"": []}
+    reached, last, piece = at, False, _PIECE
+    while not last and reached.consumed - at.consumed < _STRETCH:
+        data = _chunk(file, reached.consumed, piece)
+        last = len(data) < piece
+        found = lines.split(data, line=reached.lines + 1, discarding=reached.discarding, last=last)
+        piece = _PIECE if found.consumed else piece * 2  # one record is longer than that
+        for value, raw in found.records:
+            record = transcript.reader.record(value, raw)
+            threads.setdefault("" if transcript.parent else record.thread, []).append(record)
+        reached = _after(reached, found)
+    reached = replace(
+        reached,
+        head=_digest(file, 0, min(reached.consumed, _FINGERPRINT)),
+        tail=_digest(file, max(0, reached.consumed - _FINGERPRINT), reached.consumed),
+    )
     if last:
         reached = replace(reached, size=about.st_size, modified=about.st_mtime_ns)
-    return _Stretch(_batches(transcript, found, about.st_mtime), reached, last)
+    return _Stretch(_batches(transcript, threads, about.st_mtime), reached, last)
 
 
-def _batches(transcript: Transcript, found: lines.Lines, modified: float) -> list[Batch]:
-    """Sort the new records by the session they belong to: the main one, or a subagent's inside."""
-    threads: dict[str, list[Record]] = {"": []}
-    for value, raw in found.records:
-        record = transcript.reader.record(value, raw)
-        threads.setdefault("" if transcript.parent else record.thread, []).append(record)
+def _after(reached: Source, found: lines.Lines) -> Source:
+    places = [*reached.places, *((skip.line, skip.reason) for skip in found.skipped)]
+    return replace(
+        reached,
+        consumed=reached.consumed + found.consumed,
+        lines=reached.lines + found.lines,
+        discarding=found.discarding,
+        skipped=reached.skipped + len(found.skipped),
+        places=tuple(places[:_PLACES_KEPT]),
+    )
+
+
+def _batches(
+    transcript: Transcript, threads: Mapping[str, list[Record]], modified: float
+) -> list[Batch]:
+    """Give each session in the file what is its own: the main one, and subagents' inside."""
     return [
         Batch(
             session=f"{transcript.session}/{thread}" if thread else transcript.session,
@@ -171,21 +189,6 @@ def _recognizes(transcript: Transcript, stretch: _Stretch) -> bool:
     raise TranscriptUnreadable(
         f"{str(transcript.path)!r} {what}. Nothing was read. Pass the path of a session's .jsonl "
         "file, or call list_sessions to see the sessions there are."
-    )
-
-
-def _reached(file: BinaryIO, at: Source, found: lines.Lines) -> Source:
-    consumed = at.consumed + found.consumed
-    places = [*at.places, *((skip.line, skip.reason) for skip in found.skipped)]
-    return replace(
-        at,
-        consumed=consumed,
-        lines=at.lines + found.lines,
-        head=_digest(file, 0, min(consumed, _FINGERPRINT)),
-        tail=_digest(file, max(0, consumed - _FINGERPRINT), consumed),
-        discarding=found.discarding,
-        skipped=at.skipped + len(found.skipped),
-        places=tuple(places[:_PLACES_KEPT]),
     )
 
 
