@@ -20,7 +20,8 @@ from foldmark.store.schema import APPLICATION_ID, MIGRATIONS
 _WAIT_FOR_LOCK = 30.0  # seconds; other servers on the same file hold the lock for milliseconds
 _SMALLEST = 512  # bytes of the smallest page, which any database that was written to has
 _WAL_LIMIT = 64 * 1024 * 1024
-_CHECKPOINT = 8_000  # pages of 4 kB; ids are random, so an import touches the same pages often
+_PAGE = 16 * 1024  # bytes; a record with its tool's output is often longer than the usual 4 kB
+_CHECKPOINT = 2_000  # pages; ids are random, so an import touches the same pages often
 _CACHE = 16_000  # kB, for the same reason
 
 Rows = list[tuple[Any, ...]]
@@ -96,6 +97,7 @@ def _create(path: Path) -> None:
 
 
 async def _migrate(path: Path, connection: aiosqlite.Connection) -> None:
+    await connection.execute(f"PRAGMA page_size = {_PAGE}")
     await connection.execute("PRAGMA synchronous = NORMAL")
     await connection.execute("PRAGMA recursive_triggers = ON")  # the log's hold for REPLACE too
     await connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
