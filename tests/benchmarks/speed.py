@@ -147,8 +147,12 @@ async def reading_one(report: Report, folder: Path, name: str) -> float:
     async with open_store(database) as store:
         engine = Sessions(store, Folders(folder, (folder,)))
         page = await engine.history(which, Query(), caller)
-        read = await median(lambda: engine.history(which, Query(), caller))
-        floor = await bare_read(database, len(page.messages))
+        async with aiosqlite.connect(database) as db:
+            read, floor = await medians(
+                lambda: engine.history(which, Query(), caller),
+                lambda: bare_read(db, len(page.messages)),
+                times=200,
+            )
         note = f"{read:.2f} ms against {floor:.2f} ms for {len(page.messages)} messages"
         report.row(f"first page, {page.total_messages:,} messages", read / floor, "x", 3.0, note)
 
@@ -159,32 +163,27 @@ async def reading_one(report: Report, folder: Path, name: str) -> float:
                 file.write(orjson.dumps(line) + b"\n")
             return await engine.history(which, Query(), caller)
 
-        synced = await median(grow, times=15)
+        [synced] = await medians(grow, times=15)
         report.row(f"sync of one, {page.total_messages:,} messages", synced, "ms", 20)
         return read
 
 
-async def bare_read(database: Path, messages: int) -> float:
+async def bare_read(db: aiosqlite.Connection, messages: int) -> Any:
     """Read the same rows the way aiosqlite's manual shows it, with nothing around it."""
-    async with aiosqlite.connect(database) as db:
-
-        async def read() -> Any:
-            sql = "SELECT * FROM log WHERE session = 1 AND pos BETWEEN 1 AND ?"
-            async with db.execute(sql, (messages,)) as cursor:
-                return await cursor.fetchall()
-
-        return await median(read)
+    sql = "SELECT * FROM log WHERE session = 1 AND pos BETWEEN 1 AND ?"
+    async with db.execute(sql, (messages,)) as cursor:
+        return await cursor.fetchall()
 
 
-async def median(work: Callable[[], Awaitable[Any]], times: int = 60) -> float:
-    """Time some work in milliseconds, the first time left out."""
-    await work()
-    taken: list[float] = []
-    for _ in range(times):
-        started = time.perf_counter()
-        await work()
-        taken.append((time.perf_counter() - started) * 1000)
-    return statistics.median(taken)
+async def medians(*works: Callable[[], Awaitable[Any]], times: int) -> list[float]:
+    """Time some works in turns, in milliseconds, the first time of each left out."""
+    taken: list[list[float]] = [[] for _ in works]
+    for _ in range(times + 1):
+        for work, times_taken in zip(works, taken, strict=True):
+            started = time.perf_counter()
+            await work()
+            times_taken.append((time.perf_counter() - started) * 1000)
+    return [statistics.median(of_one[1:]) for of_one in taken]
 
 
 def extracting(report: Report) -> None:
