@@ -1,7 +1,8 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from builders import (
 )
 from foldmark import replay, turns
 from foldmark.messages import Message, ToolCall, ToolResult
-from foldmark.turns import BEGIN, END, OPENING
+from foldmark.turns import BEGIN, END, GOES_ON, OPENING
 
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 RECORD = f"{BEGIN}\n\nDone: x\n\n{END}"
@@ -361,41 +362,78 @@ def test_openai_spells_results_as_messages_of_the_tool() -> None:
     ("history", "expected"),
     [
         pytest.param([], [], id="nothing"),
+        pytest.param([user("a")], [], id="one message"),
+        pytest.param([user("a"), assistant("b"), user("c")], [1, 2], id="where the role turns"),
         pytest.param(
-            [user("a"), assistant("b"), user("c")], [0, 1, 2], id="wherever the role turns"
-        ),
-        pytest.param(
-            [user("a"), user("b"), assistant("c"), assistant("d")], [0, 2], id="not inside"
+            [user("a"), user("b"), assistant("c"), assistant("d")], [1, 2, 3], id="inside a turn"
         ),
         pytest.param(
             [user("a"), assistant(call()), user(result()), assistant("b"), user("c")],
-            [0, 1, 3, 4],
+            [1, 3, 4],
             id="never before a result",
         ),
         pytest.param(
             [user("a"), assistant(call()), user("b"), user(result()), assistant("c")],
-            [0, 1, 4],
+            [1, 4],
             id="nor before words between a call and its result",
         ),
         pytest.param(
+            [user("a"), assistant(call()), assistant("b"), user(result()), user("c")],
+            [1, 4],
+            id="nor before what the assistant says while it waits",
+        ),
+        pytest.param(
             [user("a"), assistant(call()), user("go on"), assistant("b")],
-            [0, 1, 3],
+            [1, 3],
             id="nor where a call has none",
         ),
         pytest.param(
             [user("a"), assistant(call(), result()), assistant(call("c2"), result("c2"))],
-            [0, 1, 2],
+            [1, 2],
             id="between answers that hold their results",
         ),
         pytest.param(
             [user("a"), assistant(redacted()), user("b"), assistant("c")],
-            [0, 3],
-            id="what vanishes does not count",
+            [1, 2, 3],
+            id="around what vanishes",
+        ),
+        pytest.param(
+            [assistant(redacted()), system(" "), assistant("a"), user("b")],
+            [3],
+            id="not before anything is said",
         ),
     ],
 )
-def test_a_page_begins_only_where_a_turn_does(history: list[Message], expected: list[int]) -> None:
-    assert turns.cut_points(history) == expected
+def test_a_page_ends_anywhere_but_between_a_call_and_its_result(
+    history: list[Message], expected: list[int]
+) -> None:
+    assert turns.breaks(history) == expected
+
+
+@pytest.mark.parametrize(
+    ("history", "end", "word"),
+    [
+        pytest.param([user("a"), assistant("b")], 1, "", id="between turns"),
+        pytest.param([user("a"), user("b")], 1, "assistant", id="in the user's turn"),
+        pytest.param([assistant("a"), assistant("b")], 1, "user", id="in the assistant's turn"),
+        pytest.param([system("a"), user("b")], 1, "assistant", id="after a system message"),
+        pytest.param(
+            [assistant(call(), result()), assistant("b")], 1, "", id="after an answer with a result"
+        ),
+        pytest.param(
+            [user("a"), assistant(redacted()), user("b")], 2, "assistant", id="after what vanishes"
+        ),
+        pytest.param([user("a")], 1, "", id="at the end"),
+        pytest.param([user("a"), assistant("b")], 0, "", id="at the beginning"),
+    ],
+)
+def test_a_page_that_ends_inside_a_turn_closes_with_a_word_of_the_other_side(
+    history: list[Message], end: int, word: str
+) -> None:
+    page = turns.bridged(history, end)
+
+    assert page[:end] == history[:end]
+    assert [(m.role, m.blocks) for m in page[end:]] == ([(word, (GOES_ON,))] if word else [])
 
 
 def test_c12_input_nested_beyond_reason_does_not_stop_the_rest() -> None:
@@ -512,18 +550,30 @@ def test_pages_joined_are_the_whole(
     read: Callable[[list[Json]], list[tuple[str, list[tuple[str, str, str]]]]],
     history: list[Message],
 ) -> None:
-    points = turns.cut_points(history)
     pages = [
-        write(history[start:end], continued=start > 0)
-        for start, end in pairwise([*points, len(history)])
+        write(turns.bridged(history[start:], end - start), continued=start > 0)
+        for start, end in pairwise([0, *turns.breaks(history), len(history)])
     ]
     joined = read([message for page in pages for message in page])
 
-    def shape(turns: list[tuple[str, list[tuple[str, str, str]]]]) -> Any:
+    def shape(told: list[tuple[str, list[tuple[str, str, str]]]]) -> Any:
+        """Tell each side's words, calls and results; a turn that pages parted is one again."""
+        parts = [
+            (role, kind, what, content)
+            for role, parts in told
+            for kind, what, content in parts
+            if what != GOES_ON.text
+        ]
         return [
-            (role, [(kind, what.rstrip() if kind == "text" else "", content)
-                    for kind, what, content in parts])
-            for role, parts in turns
-        ]  # fmt: skip
+            (
+                role,
+                [word for _, kind, what, _ in turn if kind == "text" for word in what.split()],
+                [(kind, content) for _, kind, _, content in turn if kind != "text"],
+            )
+            for role, of_one in groupby(parts, key=itemgetter(0))
+            if (turn := list(of_one))
+        ]
 
+    roles = [role for role, _ in joined]
+    assert roles == (["user", "assistant"] * len(roles))[: len(roles)]
     assert shape(joined) == shape(read(write(history)))

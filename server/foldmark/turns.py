@@ -9,7 +9,6 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
 from foldmark import reasoning
@@ -49,13 +48,9 @@ class Turn:
 
 @dataclass(slots=True)
 class _Draft:
-    """A turn as found: `opens` is the message it begins with, if it begins where one does.
-
-    Each part comes with its place, which names a call better than the id it was given.
-    """
+    """A turn as found. Each part's place names a call better than the id it was given."""
 
     side: Side
-    opens: int | None
     parts: list[tuple[str, Part]] = field(default_factory=list[tuple[str, Part]])
 
 
@@ -84,25 +79,11 @@ def recorded(preamble: str) -> str:
     return f"{BEGIN}\n\n{_ENDS.sub('(', preamble.strip())}\n\n{END}"
 
 
-def cut_points(messages: Sequence[Message]) -> list[int]:
-    """Tell before which messages a page may begin.
-
-    Pages cut there and joined again still alternate, and no call is parted from its result. The
-    turn after a call belongs to it even without a result, for the note that there is none.
-    """
-    drafts = _drafts(messages)
-    points = [0] if messages else []
-    for before, turn in pairwise(drafts):
-        calls = any(isinstance(part, ToolCall) for _, part in before.parts)
-        if turn.opens is not None and not calls:
-            points.append(turn.opens)
-    return points
-
-
 def breaks(messages: Sequence[Message]) -> list[int]:
     """Tell before which messages a page may end, if it is `bridged` there.
 
-    Anywhere but after a call that waits for the next turn, and before a result of that turn.
+    Anywhere but after a call that waits for the next turn, and before a result of that turn. A
+    page says something.
     """
     found: list[int] = []
     told = [_sides(message) for message in messages]
@@ -114,10 +95,11 @@ def breaks(messages: Sequence[Message]) -> list[int]:
             results_ahead[at] = False
         else:
             results_ahead[at] = (answers and bool(sides)) or results_ahead[at + 1]
-    open_calls = False
+    said = open_calls = False
     for at, sides in enumerate(told):
-        if at and not open_calls and not results_ahead[at]:
+        if said and not open_calls and not results_ahead[at]:
             found.append(at)
+        said = said or bool(sides)
         if sides and sides[-1] == "user":
             open_calls = False
         elif sides:
@@ -146,13 +128,13 @@ def _sides(message: Message) -> list[Side]:
 
 def _drafts(messages: Iterable[Message]) -> list[_Draft]:
     drafts: list[_Draft] = []
-    for index, message in enumerate(messages):
+    for message in messages:
         stripped = reasoning.strip(message)
         for position, block in enumerate(stripped.blocks if stripped else ()):
             part = _part(block, message.role)
             side = _side(part, message.role)
             if not drafts or drafts[-1].side != side:
-                drafts.append(_Draft(side, None if position else index))
+                drafts.append(_Draft(side))
             drafts[-1].parts.append((f"{message.id}/{position}", part))
     return drafts
 
@@ -199,7 +181,7 @@ def _answered(drafts: Iterable[_Draft], ids: "_Ids") -> Iterator[Turn]:
             parts.append(part)
         yield Turn("assistant", tuple(parts))
     if waiting:
-        yield Turn("user", tuple(_answers(waiting, _Draft("user", None))))
+        yield Turn("user", tuple(_answers(waiting, _Draft("user"))))
 
 
 def _answers(waiting: Iterable[tuple[str, str]], draft: _Draft) -> Iterator[ToolResult]:
