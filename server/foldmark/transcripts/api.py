@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from foldmark import messages
 from foldmark.errors import InvalidRequest
-from foldmark.messages import Block, Message, Reasoning, Role, Summary, Text, ToolCall, Unknown
+from foldmark.messages import Block, Message, Reasoning, Role, Summary, ToolCall, Unknown
 from foldmark.transcripts import opencode, parts
 from foldmark.transcripts.fields import items, mapping, name, text
-from foldmark.transcripts.injected import parted
+from foldmark.transcripts.injected import told_apart
 from foldmark.transcripts.lines import well_formed
 from foldmark.transcripts.record import Json, Record
 
@@ -85,12 +85,8 @@ class Messages:
 
 
 def _told(record: Json) -> Iterator[Block]:
-    """Read a message's blocks, what a program injected into a user's words told apart."""
-    for block in _blocks(record):
-        if isinstance(block, Text) and not block.injected and _role(record) == "user":
-            yield from parted(block.text)
-        else:
-            yield block
+    found = _blocks(record)
+    return told_apart(found) if _role(record) == "user" else found
 
 
 def shape(record: Json) -> str:

@@ -13,7 +13,7 @@ from foldmark import messages
 from foldmark.messages import Block, Message, Role, Summary, Text
 from foldmark.transcripts import blocks
 from foldmark.transcripts.fields import items, mapping, name, text
-from foldmark.transcripts.injected import parted
+from foldmark.transcripts.injected import told_apart
 from foldmark.transcripts.record import Json, Kind, Record
 
 _TYPES = frozenset(
@@ -110,14 +110,12 @@ def _content(record: Json) -> Any:
 
 
 def _blocks(record: Json, role: Role) -> Iterator[Block]:
-    meta = record.get("isMeta") is True
-    for block in blocks.anthropic(_content(record)):
-        if role == "assistant" or not isinstance(block, Text):
-            yield block
-        elif meta:
-            yield Text(block.text, injected=True)
-        else:
-            yield from parted(block.text)
+    found = blocks.anthropic(_content(record))
+    if role == "assistant":
+        return found
+    if record.get("isMeta") is True:
+        return (Text(one.text, injected=True) if isinstance(one, Text) else one for one in found)
+    return told_apart(found)
 
 
 def _error(record: Json) -> str:

@@ -5,9 +5,9 @@ that nobody typed must never count as the user's wish.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from foldmark.messages import Text
+from foldmark.messages import Block, Text
 
 _TAGS = (
     # Claude Code
@@ -31,6 +31,15 @@ _NOTICES = (
     "This session is being continued from a previous conversation",
     "# AGENTS.md instructions",
 )
+
+
+def told_apart(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Go through a user's message, what a program injected into its texts told apart."""
+    for block in blocks:
+        if isinstance(block, Text) and not block.injected:
+            yield from parted(block.text)
+        else:
+            yield block
 
 
 def parted(words: str) -> Iterator[Text]:
