@@ -1,5 +1,5 @@
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -30,10 +30,26 @@ async def nothing_to_read() -> AsyncIterator[Sequence[Message]]:
     yield ()
 
 
+class NoMemory:
+    async def drafts(self) -> Mapping[str, str]:
+        raise AssertionError("nothing is paid for")
+
+    async def keep(self, digest: str, text: str) -> None:
+        raise AssertionError("nothing is paid for")
+
+    async def measured(self, model: str) -> tuple[float, int]:
+        raise AssertionError("nothing is paid for")
+
+    async def measure(self, model: str, units: float, tokens: int) -> None:
+        raise AssertionError("nothing is paid for")
+
+
 async def summary(messages: Sequence[Message], budget: int = 4_000, instructions: str = "") -> str:
     ledger = Ledger(project="/p", branch="main")
     ledger.add(messages)
-    draft = await Extractive().summarize(Request(nothing_to_read, ledger, budget, instructions))
+    draft = await Extractive().summarize(
+        Request(nothing_to_read, ledger, budget, NoMemory(), instructions)
+    )
     assert draft.finish == "end_turn"
     assert not draft.tool_call
     return draft.text

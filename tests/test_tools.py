@@ -45,7 +45,7 @@ async def test_three_tools_are_published_with_all_that_a_host_wants_to_know(
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is (tool.name != "compact_session")
         assert tool.annotations.destructive_hint is False
-        assert tool.annotations.open_world_hint is False
+        assert tool.annotations.open_world_hint is (tool.name == "compact_session")
 
 
 @pytest.mark.parametrize("mode", MODES)

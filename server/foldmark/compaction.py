@@ -16,7 +16,7 @@ Whatever breaks off in between leaves an orphan, and an orphan hides nothing.
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from foldmark.errors import (
@@ -29,7 +29,17 @@ from foldmark.ledger import Ledger
 from foldmark.messages import Message, tokens
 from foldmark.offload import Progress, offload, unbroken
 from foldmark.redaction import redacted
-from foldmark.summary import SMALL_ENOUGH, Draft, Request, Summarizer, accept, prose
+from foldmark.summary import (
+    NOT_BILLED,
+    SMALL_ENOUGH,
+    Draft,
+    Memory,
+    Request,
+    Summarizer,
+    Usage,
+    accept,
+    prose,
+)
 
 LEDGER_CHARS = 3500
 """Room for the facts under a summary that a model wrote: about 1,000 tokens, which brought
@@ -61,16 +71,27 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A summary that was accepted, how its writer finished, and what it did."""
+    """A summary that was accepted, how its writer finished, and what it did.
+
+    `usage` is what was billed for it; `warning` says why another summarizer wrote it than was
+    asked to.
+    """
 
     text: str
     finish: str
     summarizer: str
     tokens_after: int
+    usage: Usage = NOT_BILLED
+    warning: str = ""
 
 
 class Log(Protocol):
     """What a compaction needs of a session's log."""
+
+    @property
+    def memory(self) -> Memory:
+        """What a paid summarizer keeps of its work on this session."""
+        ...
 
     def folded(self, plan: Plan) -> AsyncIterator[Sequence[Message]]:
         """Read the messages that the plan folds, oldest first."""
@@ -131,25 +152,52 @@ async def draw_up(
         if progress:
             await progress("reading", done, plan.folded)
     budget = min(brief.budget, max(int(plan.source * _SHARE), SMALL_ENOUGH))
-    request = Request(lambda: log.folded(plan), ledger, budget, brief.instructions)
-    draft = await _ask(summarizer, request)
+    request = Request(
+        lambda: log.folded(plan),
+        ledger,
+        budget,
+        log.memory,
+        brief.instructions,
+        brief.earlier,
+        plan.folded,
+        progress,
+    )
+    try:
+        return await _written(request, plan, summarizer)
+    except (SummarizerUnavailable, SummaryRejected) as error:
+        if brief.fallback is None:
+            raise
+        outcome = await _written(request, plan, brief.fallback)
+        instead = f"{outcome.summarizer} wrote the summary instead of {summarizer.name}: {error}"
+        return replace(outcome, warning=instead)
+
+
+async def _written(request: Request, plan: Plan, summarizer: Summarizer) -> Outcome:
+    """Let one summarizer write, judge what it wrote, and add the facts to it."""
+    draft, ledger = await _ask(summarizer, request), request.ledger
     accept(draft, source=plan.source, anchors=ledger.anchors(), quoted=summarizer.from_ledger)
     text = redacted(prose(draft.text))
     if not summarizer.from_ledger:
         room = min(LEDGER_CHARS, int(plan.source * 0.9) - len(text) - 2)
         text = "\n\n".join(part for part in (text, ledger.block(max(room, 0))) if part)
     after = tokens(len(text)) + plan.tokens_kept
-    return Outcome(text, draft.finish or "end_turn", summarizer.name, after)
+    return Outcome(text, draft.finish or "end_turn", summarizer.name, after, draft.usage)
 
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What the caller wants of the summary; `budget` in characters."""
+    """What is wanted of the summary; `budget` in characters.
+
+    `earlier` is the summary in force; `fallback` writes if the summarizer cannot, where a user
+    wants that.
+    """
 
     budget: int
     instructions: str = ""
     project: str = ""
     branch: str = ""
+    earlier: str = ""
+    fallback: Summarizer | None = None
 
 
 async def _ask(summarizer: Summarizer, request: Request) -> Draft:

@@ -66,9 +66,10 @@ def text(
 ) -> str:
     """Write one message, a labelled paragraph for each block that can be read.
 
-    `limit` is the room for each tool result and each tool input, in characters. With `echo` false
-    the answers of Foldmark's own tools are left out; `own` holds the ids of such calls in other
-    messages. `unanswered` holds the ids of the calls to be noted as having no result.
+    `limit` is the room for each tool result, each tool input and each thought, in characters.
+    With `echo` false the answers of Foldmark's own tools are left out; `own` holds the ids of such
+    calls in other messages. `unanswered` holds the ids of the calls to be noted as having no
+    result.
     """
     left_out = frozenset[str]() if echo else own_calls([message]).union(own)
     return "\n".join(_paragraphs(message, limit, left_out, unanswered))
@@ -132,6 +133,17 @@ def clip(words: str, limit: int | None) -> str:
     return "\n".join(filter(None, [words[:head], note, words[tail:]]))
 
 
+def shortened(rendered: str, limit: int) -> str:
+    """Cut rendered text in its middle.
+
+    What follows the cut may be inside somebody's words, so it is indented like them.
+    """
+    if len(rendered) <= limit:
+        return rendered
+    head, tail = limit - limit // 2, len(rendered) - limit // 2
+    return f"{rendered[:head]}\n[{tail - head} characters omitted]\n  {rendered[tail:].lstrip()}"
+
+
 def _paragraphs(
     message: Message, limit: int | None, left_out: Collection[str], unanswered: Collection[str]
 ) -> Iterator[str]:
@@ -143,7 +155,7 @@ def _paragraphs(
                     yield labelled("Injected" if injected else speaker, without_data(words))
             case Reasoning(text=words, redacted=redacted):
                 if words.strip() and not redacted:
-                    yield labelled("Reasoning", words)
+                    yield labelled("Reasoning", clip(words.strip(), limit))
             case Attachment():
                 yield labelled(speaker, placeholder(block))
             case ToolCall():

@@ -70,7 +70,11 @@ class Compact:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What came of it; token counts are estimates. `how` tells how the session was found."""
+    """What came of it. `how` tells how the session was found.
+
+    `input_tokens` and `output_tokens` are what a model billed for it, 0 where none was asked; all
+    other counts of tokens are estimates.
+    """
 
     status: Status
     session_id: str = ""
@@ -82,6 +86,8 @@ class Compaction:
     tokens_after: int = 0
     messages_folded: int = 0
     messages_kept: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
     warnings: tuple[str, ...] = ()
 
 

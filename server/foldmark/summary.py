@@ -4,13 +4,14 @@
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from foldmark.errors import SummaryRejected
 from foldmark.ledger import Ledger
 from foldmark.messages import Message
+from foldmark.offload import Progress
 from foldmark.refusal import HEADING, is_refusal
 
 END_MARK = "</summary>"
@@ -43,18 +44,54 @@ _OF_QUOTES = ("empty", "refusal_or_error")  # what would not stand is not accept
 _COVERAGE_ANCHORS = 12
 
 
+class Memory(Protocol):
+    """What a summarizer that is paid for may keep, so that nothing is paid for twice."""
+
+    async def drafts(self) -> Mapping[str, str]:
+        """Read what was written of this session and came to no summary yet, by its digest."""
+        ...
+
+    async def keep(self, digest: str, text: str) -> None:
+        """Keep a piece that is written."""
+        ...
+
+    async def measured(self, model: str) -> tuple[float, int]:
+        """Tell how much text a model was sent so far, in units, and the tokens it billed."""
+        ...
+
+    async def measure(self, model: str, units: float, tokens: int) -> None:
+        """Add one bill."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a summarizer is asked for.
 
-    `folded` opens the messages to summarize, oldest first, in batches; `ledger` holds the facts
-    already taken from all of them. `budget` is the room for the answer, in characters.
+    `folded` opens the messages to summarize, oldest first, in batches, `total` in all; `ledger`
+    holds the facts already taken from all of them. `budget` is the room for the answer, in
+    characters. `earlier` is the summary in force.
     """
 
     folded: Callable[[], AsyncIterator[Sequence[Message]]]
     ledger: Ledger
     budget: int
+    memory: Memory
     instructions: str = ""
+    earlier: str = ""
+    total: int = 0
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as a provider billed them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+NOT_BILLED = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +99,15 @@ class Draft:
     """What a summarizer gave.
 
     `finish` is its stop reason, empty where there is none to know; `prompt` what it was told,
-    where that could be echoed.
+    where that could be echoed. `ends` says that it was told to close with END_MARK.
     """
 
     text: str
     finish: str = ""
     tool_call: bool = False
     prompt: str = ""
+    ends: bool = False
+    usage: Usage = NOT_BILLED
 
 
 class Summarizer(Protocol):
@@ -155,8 +194,8 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
         yield "repetitive", "it says the same over and over"
     if len(anchors) >= _COVERAGE_ANCHORS and _covered(text, anchors) < 0.2 * len(anchors):
         yield "coverage", "it names almost nothing that this session is about"
-    if "<summary>" in draft.text and END_MARK not in draft.text:
-        yield "truncated", "its <summary> tag was never closed"
+    if (draft.ends or "<summary>" in draft.text) and END_MARK not in draft.text:
+        yield "truncated", f"it was never closed with {END_MARK}"
     if not finish and END_MARK not in draft.text and not _has_next_step(text):
         yield "truncated", "it has no end: no 'Next step:' section with something in it"
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from foldmark.sessions.service import Sessions
 from foldmark.store.store import open_store
+from foldmark.summarizers.bedrock.client import Client
+from foldmark.summarizers.bedrock.summarizer import Bedrock
 from foldmark_server import settings
 
 
@@ -24,7 +26,14 @@ async def open_engine(environ: Mapping[str, str], *also_allowed: Path) -> AsyncG
     chosen = settings.read(environ)
     async with open_store(chosen.database) as store:
         folders = replace(chosen.folders, allowed=(*chosen.folders.allowed, *also_allowed))
-        engine = Sessions(store, folders, summary_chars=chosen.summary_chars)
+        model = Bedrock(chosen.bedrock, Client(chosen.region)) if chosen.bedrock else None
+        engine = Sessions(
+            store,
+            folders,
+            summary_chars=chosen.summary_chars,
+            model=model,
+            fallback=chosen.fallback,
+        )
         try:
             yield engine
         finally:

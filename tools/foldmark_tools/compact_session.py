@@ -14,7 +14,7 @@ from foldmark_tools.waiting import patience, progress
 
 
 class CompactionResult(BaseModel):
-    """What a compaction did. Token counts are estimates."""
+    """What a compaction did. `input_tokens` and `output_tokens` are billed, the rest guessed."""
 
     status: Status
     session_id: str
@@ -26,6 +26,8 @@ class CompactionResult(BaseModel):
     tokens_after: int
     messages_folded: int
     messages_kept: int
+    input_tokens: int
+    output_tokens: int
     warnings: list[str]
     next_step: str
 
@@ -56,7 +58,10 @@ async def compact_session(
     ] = 8000,
     summarizer: Annotated[
         Choice,
-        Field(description="auto: your summary if given, else extractive (offline)."),
+        Field(
+            description="auto: your summary if given, else Bedrock if set up, else extractive "
+            "(offline)."
+        ),
     ] = "auto",
     preview: Annotated[bool, Field(description="Show the result, change nothing.")] = False,
 ) -> Annotated[CallToolResult, CompactionResult]:
@@ -92,6 +97,8 @@ def result(done: Compaction) -> CompactionResult:
         tokens_after=done.tokens_after,
         messages_folded=done.messages_folded,
         messages_kept=done.messages_kept,
+        input_tokens=done.input_tokens,
+        output_tokens=done.output_tokens,
         warnings=warnings,
         next_step=_NEXT_STEP[done.status],
     )
@@ -116,6 +123,6 @@ TOOL = tool(
         read_only_hint=False,
         destructive_hint=False,
         idempotent_hint=False,
-        open_world_hint=False,
+        open_world_hint=True,
     ),
 )

@@ -13,7 +13,9 @@ from foldmark.errors import CompactionConflict, StoreError
 from foldmark.messages import Marker, Message, Summary
 from foldmark.sessions import own_rows, owner
 from foldmark.sessions.log import SessionLog
+from foldmark.sessions.memory import SessionMemory
 from foldmark.store.rows import Batch, Claim
+from foldmark.summary import Memory
 from foldmark.transcripts.record import Record
 
 CLAIM_SECONDS = 30.0
@@ -50,6 +52,11 @@ class Attempt:
     def marker(self) -> str:
         """The id of the compaction, which is that of its marker."""
         return self._claim.marker
+
+    @property
+    def memory(self) -> Memory:
+        """What a paid summarizer keeps of its work on this session."""
+        return SessionMemory(self._log.store, self._log.session.key)
 
     def folded(self, plan: Plan) -> AsyncIterator[Sequence[Message]]:
         """Read the messages that the plan folds, oldest first."""
@@ -95,11 +102,15 @@ class Attempt:
         )
         details = {
             **self._notes,
+            **({"summarizer": outcome.summarizer} if outcome else {}),
             "tokens_before": plan.tokens_before,
             "tokens_after": outcome.tokens_after if outcome else plan.tokens_before,
         }
         record = own_rows.summary_record(summary, details)
-        if not await self._log.store.seal(self._batch(record), self._claim) and outcome:
+        sealed = await self._log.store.seal(
+            self._batch(record), self._claim, drafts_are_done=outcome is not None
+        )
+        if not sealed and outcome:
             raise CompactionConflict(
                 f"Compaction {self.marker!r} took so long that another one took the session over. "
                 "Nothing was lost and nothing of this one counts. Call compact_session again to "

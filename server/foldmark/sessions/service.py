@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from dataclasses import replace
 
 from foldmark import compaction, cut
 from foldmark.compaction import Brief, Outcome, Plan
@@ -40,11 +41,25 @@ _PLANS = 5  # times to plan anew while messages keep arriving
 class Sessions:
     """All that Foldmark does with sessions, over one store."""
 
-    def __init__(self, store: Store, folders: Folders, *, summary_chars: int = SUMMARY_CHARS):
-        """Use an open store and the folders that may be read."""
+    def __init__(
+        self,
+        store: Store,
+        folders: Folders,
+        *,
+        summary_chars: int = SUMMARY_CHARS,
+        model: Summarizer | None = None,
+        fallback: bool = False,
+    ):
+        """Use an open store and the folders that may be read.
+
+        `model` is the summarizer that is paid for, if there is one; `fallback` lets the offline
+        one write where that one fails.
+        """
         self._store = store
         self._folders = folders
         self._summary_chars = summary_chars
+        self._model = model
+        self._fallback = fallback
         self._running: Running[Compaction] = Running()
 
     async def compact(
@@ -64,7 +79,7 @@ class Sessions:
             FoldmarkError: Nothing was compacted; the history is as it was.
 
         """
-        summarizer = _summarizer(wish)
+        summarizer = _summarizer(wish, self._model)
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
@@ -109,13 +124,21 @@ class Sessions:
         progress: Progress | None,
     ) -> Compaction:
         session = opened.log.session
-        brief = Brief(self._summary_chars, wish.instructions, session.project, session.branch)
+        brief = Brief(
+            self._summary_chars,
+            wish.instructions,
+            session.project,
+            session.branch,
+            fallback=Extractive() if self._fallback and summarizer is self._model else None,
+        )
         asked = hashlib.sha256(wish.summary.encode()).hexdigest()[:16] if wish.summary else ""
         for _ in range(_PLANS):
             standing = await opened.log.standing()
             plan = await _plan(opened, standing, wish.keep_recent_tokens, caller)
             if plan is None or _is_done(plan, standing, brief, asked):
                 return _nothing(opened, standing)
+            earlier = standing.boundary.summary.text if standing.boundary else ""
+            brief = replace(brief, earlier=earlier)
             attempt = Attempt(opened.log, brief, summarizer.name, asked)
             try:
                 if wish.preview:
@@ -133,11 +156,19 @@ class Sessions:
         )
 
 
-def _summarizer(wish: Compact) -> Summarizer:
-    """Choose who writes: the caller's own text if there is one, else the extractor."""
+def _summarizer(wish: Compact, model: Summarizer | None) -> Summarizer:
+    """Choose who writes: the caller's own text if there is one, else a model, else the extractor.
+
+    Raises:
+        InvalidRequest: The choice and the rest of the call do not go together.
+        SummarizerUnavailable: A model is asked for, and none is set.
+
+    """
     match wish.summarizer, bool(wish.summary.strip()):
         case "auto" | "caller", True:
             return CallersOwn(wish.summary)
+        case "auto" | "bedrock", False if model is not None:
+            return model
         case "auto" | "extractive", False:
             return Extractive()
         case "caller", False:
@@ -146,11 +177,12 @@ def _summarizer(wish: Compact) -> Summarizer:
                 "was changed. Write it with the goal, what the user asked for, decisions, files, "
                 "errors and a last section 'Next step:', or use summarizer='extractive'."
             )
-        case "bedrock", _:
+        case "bedrock", False:
             raise SummarizerUnavailable(
-                "summarizer='bedrock' is not part of this version of Foldmark. Nothing was "
-                "changed. Pass your own `summary`, or use summarizer='extractive', which needs no "
-                "model."
+                "summarizer='bedrock' needs a model, and FOLDMARK_BEDROCK_MODEL is not set. "
+                "Nothing was changed. Set it to a model id, an inference profile or an ARN where "
+                "the server is started, pass your own `summary`, or use summarizer='extractive', "
+                "which needs no model."
             )
         case chosen, _:
             raise InvalidRequest(
@@ -207,7 +239,7 @@ def _is_done(plan: Plan, standing: Standing, brief: Brief, asked: str) -> bool:
 def _done(
     opened: Opened, wish: Compact, plan: Plan, attempt: Attempt, outcome: Outcome
 ) -> Compaction:
-    warnings = list(opened.warnings)
+    warnings = [*opened.warnings, *filter(None, [outcome.warning])]
     if outcome.tokens_after >= plan.tokens_before:
         warnings.append("what is visible now is no shorter than before: there was little to fold")
     return Compaction(
@@ -221,6 +253,8 @@ def _done(
         tokens_after=outcome.tokens_after,
         messages_folded=plan.folded,
         messages_kept=plan.kept,
+        input_tokens=outcome.usage.input_tokens,
+        output_tokens=outcome.usage.output_tokens,
         warnings=tuple(warnings),
     )
 

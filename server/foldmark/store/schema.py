@@ -2,7 +2,8 @@
 
 `log` is append-only, and triggers hold it to that. Everything else is bookkeeping that can be
 rebuilt: `sessions` describes, `rewinds` indexes the active branch, `sources` remembers how far a
-transcript was read, `claims` says who is compacting what right now.
+transcript was read, `claims` says who is compacting what right now, `drafts` and `models` keep
+what was paid for.
 """
 
 APPLICATION_ID = 0x464F4C44  # "FOLD": tells our file from another program's database
@@ -89,5 +90,20 @@ MIGRATIONS: tuple[str, ...] = (
         owner   TEXT NOT NULL,
         expires REAL NOT NULL                    -- seconds since 1970
     ) STRICT;
+    """,
+    # 2: what a model wrote before its session had a summary, and what models bill.
+    """
+    CREATE TABLE drafts (
+        session INTEGER NOT NULL REFERENCES sessions (key),
+        digest  TEXT NOT NULL,                   -- of all that it covers
+        text    TEXT NOT NULL,
+        PRIMARY KEY (session, digest)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE models (
+        id     TEXT PRIMARY KEY,
+        units  REAL NOT NULL,                    -- of text sent to it, as Foldmark measures
+        tokens INTEGER NOT NULL                  -- that it billed for them
+    ) STRICT, WITHOUT ROWID;
     """,
 )

@@ -88,10 +88,11 @@ class Store:
             )
         return cursor.rowcount == 1
 
-    async def seal(self, batch: Batch, claim: Claim) -> bool:
+    async def seal(self, batch: Batch, claim: Claim, *, drafts_are_done: bool = False) -> bool:
         """Append the answer to a claimed marker and give the claim back, in one transaction.
 
-        Returns False, having added nothing, when the claim was lost to somebody else.
+        With a summary there, its drafts have done their work. Returns False, having added
+        nothing, when the claim was lost to somebody else.
         """
         async with self._database.writing() as connection:
             cursor = await connection.execute(
@@ -100,9 +101,42 @@ class Store:
             if cursor.rowcount != 1:
                 return False
             await append(connection, batch)
+            if drafts_are_done:
+                await connection.execute(
+                    "DELETE FROM drafts WHERE session = (SELECT key FROM sessions WHERE id = ?)",
+                    (batch.session,),
+                )
         return True
 
+    async def keep_draft(self, key: int, digest: str, text: str) -> None:
+        """Keep what a model wrote of a session until the session has a summary."""
+        async with self._database.writing() as connection:
+            await connection.execute(
+                "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?)", (key, digest, text)
+            )
+
+    async def measure(self, model: str, units: float, tokens: int) -> None:
+        """Add to what a model was sent, in units of text, and what it billed for it."""
+        async with self._database.writing() as connection:
+            await connection.execute(
+                "INSERT INTO models VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
+                " SET units = units + excluded.units, tokens = tokens + excluded.tokens",
+                (model, units, tokens),
+            )
+
     # Reading
+
+    async def drafts(self, key: int) -> dict[str, str]:
+        """Read what models wrote of a session that has no summary of it yet, by its digest."""
+        rows = await self._database.rows(
+            "SELECT digest, text FROM drafts WHERE session = ?", (key,)
+        )
+        return dict(rows)
+
+    async def measured(self, model: str) -> tuple[float, int]:
+        """Tell how much text a model was sent, in units, and the tokens it billed for it."""
+        rows = await self._database.rows("SELECT units, tokens FROM models WHERE id = ?", (model,))
+        return (rows[0][0], rows[0][1]) if rows else (0.0, 0)
 
     async def overview(self, id: str) -> Overview:
         """Read what there is to know of a session before its messages are."""

@@ -1,0 +1,153 @@
+"""boto3, imported and built at the first call, on threads that no exit waits for.
+
+One call is one try: retries are the summarizer's, since boto3 would have the same answer generated
+and billed three times over when the first one takes long.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from foldmark.offload import offload
+from foldmark.summarizers.bedrock.faults import BedrockFailed, explained
+from foldmark.transcripts.fields import mapping
+
+_CONNECT = 10  # seconds
+_SILENCE = 180  # seconds without a byte; a model may think for minutes before its first word
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request: standing orders and one user message, with room for the answer in tokens."""
+
+    model: str
+    system: str
+    user: str
+    max_tokens: int
+    effort: str = ""
+
+    def body(self) -> dict[str, Any]:
+        """Write it as Converse takes it: no tools, no thinking field, no sampling parameters.
+
+        It is the only body that every current model accepts.
+        """
+        effort = {"outputConfig": {"effort": self.effort}} if self.effort else {}
+        return {
+            "modelId": self.model,
+            "system": [{"text": self.system}],
+            "messages": [{"role": "user", "content": [{"text": self.user}]}],
+            "inferenceConfig": {"maxTokens": self.max_tokens},
+            **effort,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: the text alone, how it ended, and the tokens that were billed."""
+
+    text: str
+    stop: str
+    tool_call: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Asked(Protocol):
+    """Whoever answers questions."""
+
+    async def ask(self, question: Question) -> Reply:
+        """Answer one question.
+
+        Raises:
+            BedrockFailed: There was no whole answer.
+
+        """
+        ...
+
+
+class Client:
+    """Bedrock as boto3 reaches it, with all of boto3's ways to authenticate."""
+
+    def __init__(self, region: str = "") -> None:
+        """Note the region; an empty one leaves it to the profile. Nothing is opened yet."""
+        self._region = region
+        self._built: Any = None
+        self._turn = threading.Lock()
+
+    async def ask(self, question: Question) -> Reply:
+        """Ask, and read the answer as it comes; see `Asked.ask`.
+
+        A caller that is cancelled leaves at once, and the stream is given up at its next event.
+        """
+        given_up = threading.Event()
+        try:
+            return await offload(self._ask, question, given_up)
+        finally:
+            given_up.set()
+
+    def _ask(self, question: Question, given_up: threading.Event) -> Reply:
+        try:
+            response = self._client().converse_stream(**question.body())
+            stream = response.get("stream")
+            if stream is None:
+                raise BedrockFailed("broken", "its answer held no stream.")
+            try:
+                return _read(stream, given_up)
+            finally:
+                stream.close()
+        except BedrockFailed:
+            raise
+        except Exception as error:
+            raise explained(error) from error
+
+    def _client(self) -> Any:
+        with self._turn:
+            if self._built is None:
+                import boto3
+                from botocore.config import Config
+
+                self._built = boto3.Session().client(  # type: ignore[no-untyped-call] # no stubs
+                    "bedrock-runtime",
+                    region_name=self._region or None,
+                    config=Config(
+                        connect_timeout=_CONNECT,
+                        read_timeout=_SILENCE,
+                        retries={"mode": "standard", "total_max_attempts": 1},
+                        tcp_keepalive=True,
+                        user_agent_extra="foldmark",
+                    ),
+                )
+        return self._built
+
+
+def _read(stream: Any, given_up: threading.Event) -> Reply:
+    words: list[str] = []
+    stop, tool_call, usage = "", False, mapping(None)
+    for event in stream:
+        if given_up.is_set():
+            raise BedrockFailed("fatal", "it was cancelled.")
+        match event:
+            case {"contentBlockStart": {"start": {"toolUse": _}}}:
+                tool_call = True
+            case {"contentBlockDelta": {"delta": {"text": str(text)}}}:
+                words.append(text)
+            case {"messageStop": {"stopReason": str(reason)}}:
+                stop = reason
+            case {"metadata": {"usage": billed}}:
+                usage = mapping(billed)
+            case _:
+                pass  # thinking among them, which is no text
+    if not stop:
+        raise BedrockFailed("broken", "its answer broke off before the end.")
+    return Reply("".join(words), stop, tool_call, _tokens(usage, "in"), _tokens(usage, "out"))
+
+
+def _tokens(usage: Mapping[str, Any], way: str) -> int:
+    """Count what was billed; input from a cache is counted apart by the service."""
+    names = (
+        ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+        if way == "in"
+        else ("outputTokens",)
+    )
+    return sum(n for name in names if isinstance(n := usage.get(name), int))
