@@ -216,6 +216,21 @@ def demo() -> None:
         asyncio.run(demo.show())
 
 
+@app.command(epilog=EXIT_CODES)
+def doctor() -> None:
+    """See what is missing: settings, database, credentials, access to a model. Spends no tokens."""
+    from foldmark_server import doctor
+
+    async def look() -> bool:
+        found = [finding async for finding in doctor.findings(os.environ)]
+        tables.findings(found)
+        return any(finding.state == "missing" for finding in found)
+
+    with exits():
+        if asyncio.run(look()):
+            raise typer.Exit(FAILED)
+
+
 @app.command()
 def serve() -> None:
     """Serve over stdio, as foldmark does without any argument."""

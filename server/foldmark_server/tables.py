@@ -1,6 +1,7 @@
 """Results as a person reads them."""
 
 import time
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from foldmark.requests import ALL_PROJECTS, Compaction, History, Listed, Listing
+from foldmark.summarizers.bedrock.probe import Finding
 from foldmark_server.screen import Screen, clean, note, write_json
 
 _DAY = 86_400
@@ -18,6 +20,7 @@ _STATUS = {
     "running": "Another Foldmark is compacting",
 }
 _FOUND_BY = {"transcript_path": "the path you gave", "session_id": "the id you gave"}
+_STATES = {"ok": "green", "missing": "bold red", "unknown": "yellow"}
 _STYLES = {"user": "cyan", "assistant": "green", "summary": "magenta", "marker": "yellow"}
 
 
@@ -35,6 +38,17 @@ def compaction(done: Compaction) -> None:
     screen.say((_next_step(done), "dim"))
     for warning in done.warnings:
         note(warning)
+
+
+def findings(found: Iterable[Finding]) -> None:
+    """Show what was looked for, and whether it is there."""
+    screen = Screen()
+    for finding in found:
+        screen.say(
+            (f"{finding.state:<9}", _STATES[finding.state]),
+            (f"{finding.what:<13}", "bold"),
+            finding.told,
+        )
 
 
 def header(page: History) -> None:

@@ -104,21 +104,26 @@ class Client:
     def _client(self) -> Any:
         with self._turn:
             if self._built is None:
-                import boto3
-                from botocore.config import Config
-
-                self._built = boto3.Session().client(  # type: ignore[no-untyped-call] # no stubs
-                    "bedrock-runtime",
-                    region_name=self._region or None,
-                    config=Config(
-                        connect_timeout=_CONNECT,
-                        read_timeout=_SILENCE,
-                        retries={"mode": "standard", "total_max_attempts": 1},
-                        tcp_keepalive=True,
-                        user_agent_extra="foldmark",
-                    ),
-                )
+                self._built = connect(self._region)
         return self._built
+
+
+def connect(region: str) -> Any:
+    """Build boto3's client; an empty region leaves it to the profile."""
+    import boto3
+    from botocore.config import Config
+
+    return boto3.Session().client(
+        "bedrock-runtime",
+        region_name=region or None,
+        config=Config(
+            connect_timeout=_CONNECT,
+            read_timeout=_SILENCE,
+            retries={"mode": "standard", "total_max_attempts": 1},
+            tcp_keepalive=True,
+            user_agent_extra="foldmark",
+        ),
+    )
 
 
 def _read(stream: Any, given_up: threading.Event) -> Reply:

@@ -25,13 +25,17 @@ _MOST_SAID = 400
 
 
 class BedrockFailed(SummarizerUnavailable):
-    """A call to Bedrock failed; `kind` tells whether asking again can help."""
+    """A call to Bedrock failed; `kind` tells whether asking again can help.
+
+    `short` is the cause and the way out alone, for where nothing was to be written.
+    """
 
     def __init__(self, kind: Kind, what: str, advice: str = "") -> None:
         """Say what happened and what to do, in whole sentences."""
         said = f"Bedrock wrote no summary: {what} Nothing was lost: the history is as it was."
         super().__init__(" ".join(filter(None, (said, advice, _OTHERWISE))))
         self.kind: Kind = kind
+        self.short = f"{what} {advice}".strip()
 
 
 def explained(error: Exception) -> BedrockFailed:

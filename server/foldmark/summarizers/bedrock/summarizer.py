@@ -9,7 +9,7 @@ a call that broke off, or a process that died, goes on behind the last notes.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -69,28 +69,37 @@ class Bedrock:
             SummaryRejected: There was one that cannot be used.
 
         """
-        writer = _Writer(
-            self._options,
-            self._client,
-            self._patience,
-            request,
-            await request.memory.drafts(),
-            await request.memory.measured(self._options.model),
-        )
-        async for batch in request.folded():
-            for message in batch:
-                await writer.add(message)
+        measured = await request.memory.measured(self._options.model)
+        writer = _Writer(self._options, self._client, self._patience, request, measured)
+        drafts = await request.memory.drafts()
+        written = ""
+        if drafts:
+            async for told in writer.record():
+                written = told.digest if told.digest in drafts else written
+        async for told in writer.record():
+            if written:
+                writer.pass_over(told)
+                if told.digest == written:
+                    writer.notes, written = drafts[written], ""
+            else:
+                await writer.add(told)
         return await writer.finish()
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A message as the model reads it; `digest` covers it and everything before."""
+    """A message as the model reads it, the `read`-th of all.
+
+    `digest` covers it, everything before it, and what the model is told to do with them. `own`
+    holds the ids of the calls to Foldmark's own tools so far.
+    """
 
     message: Message
     text: str
     units: float
     digest: str
+    read: int
+    own: frozenset[str]
 
 
 class _Writer:
@@ -102,14 +111,12 @@ class _Writer:
         client: Asked,
         patience: Patience,
         request: Request,
-        drafts: Mapping[str, str],
         measured: tuple[float, int],
     ) -> None:
         self._options = options
         self._client = client
         self._patience = patience
         self._request = request
-        self._drafts = drafts
         self._units, self._tokens = measured
         self._model = models.known(options.model)
         self._system = prompt.system(request.budget)
@@ -118,36 +125,42 @@ class _Writer:
         self._cap = float("inf")
         self._halvings = _HALVINGS
         self._waiting: list[_Told] = []
-        self._own: set[str] = set()
-        self._read = self._source = 0
+        self._source = 0
         self._usage = Usage()
-        self._notes = ""
-        self._digest = hashlib.blake2b(digest_size=16)
-        for setting in (options.model, self._system, request.instructions):
-            self._digest.update(setting.encode(errors="replace") + b"\0")
+        self.notes = ""
 
-    async def add(self, message: Message) -> None:
+    async def record(self) -> AsyncGenerator[_Told]:
+        """Read the messages as the model is to read them."""
+        own = frozenset[str]()
+        digest = hashlib.blake2b(digest_size=16)
+        for setting in (self._options.model, self._system, self._request.instructions):
+            digest.update(setting.encode(errors="replace") + b"\0")
+        read = 0
+        async for batch in self._request.folded():
+            for message in batch:
+                read += 1
+                own |= render.own_calls([message])
+                if text := self._shown(message, self._options.reasoning, own):
+                    digest.update(text.encode(errors="replace") + b"\0")
+                    units = models.units(text)
+                    yield _Told(message, text, units, digest.hexdigest(), read, own)
+
+    def pass_over(self, told: _Told) -> None:
+        """Count a message that the notes already cover."""
+        self._source += len(told.text)
+
+    async def add(self, told: _Told) -> None:
         """Take the next message; write a piece first if there is no more room."""
-        self._own |= render.own_calls([message])
-        self._read += 1
-        text = self._shown(message, self._options.reasoning)
-        if not text:
-            return
-        units = models.units(text)
-        if self._waiting and sum(told.units for told in self._waiting) + units > self._room():
+        waiting = sum(one.units for one in self._waiting)
+        if self._waiting and waiting + told.units > self._room():
             await self._write()
-        self._digest.update(text.encode(errors="replace") + b"\0")
-        digest = self._digest.hexdigest()
-        self._waiting.append(_Told(message, text, units, digest))
-        if digest in self._drafts:
-            self._source += sum(len(told.text) for told in self._waiting)
-            self._notes, self._waiting = self._drafts[digest], []
+        self._waiting.append(told)
 
     async def finish(self) -> Draft:
         """Write what still waits; the notes are then the summary."""
         if self._waiting:
             await self._write()
-        return Draft(self._notes, "end_turn", prompt=self._system, usage=self._usage)
+        return Draft(self.notes, "end_turn", prompt=self._system, usage=self._usage)
 
     async def _write(self) -> None:
         """Bring the waiting messages into the notes, in smaller pieces where they do not fit."""
@@ -156,18 +169,17 @@ class _Writer:
         while pieces:
             piece = pieces.pop(0)
             try:
-                self._notes = await self._written(piece)
+                self.notes = await self._written(piece)
             except BedrockFailed as error:
                 if error.kind != "too_long" or not self._halve(piece):
                     raise
                 middle = len(piece) // 2
                 pieces = [half for half in (piece[:middle], piece[middle:]) if half] + pieces
                 continue
-            await self._request.memory.keep(piece[-1].digest, self._notes)
+            await self._request.memory.keep(piece[-1].digest, self.notes)
             self._source += sum(len(told.text) for told in piece)
             if self._request.progress:
-                left = sum(len(later) for later in pieces)
-                await self._request.progress("summarizing", self._read - left, self._request.total)
+                await self._request.progress("summarizing", piece[-1].read, self._request.total)
 
     def _halve(self, piece: Sequence[_Told]) -> bool:
         """Make room for half of what turned out too long; False when that leads nowhere."""
@@ -190,7 +202,7 @@ class _Writer:
         except SummaryRejected as error:
             if error.code not in _REFUSED or self._options.reasoning == "drop":
                 raise
-            shown = (self._shown(told.message, "drop") for told in piece)
+            shown = (self._shown(told.message, "drop", told.own) for told in piece)
             without = "\n\n".join(filter(None, shown))
             if without == record or not without:
                 raise
@@ -203,8 +215,8 @@ class _Writer:
             self._system,
             prompt.user(
                 self._fitted(record),
-                so_far=self._notes,
-                earlier="" if self._notes else self._request.earlier,
+                so_far=self.notes,
+                earlier="" if self.notes else self._request.earlier,
                 instructions=self._request.instructions,
             ),
             self._output,
@@ -236,19 +248,19 @@ class _Writer:
         accept(draft, source=source)
         return redacted(prose(reply.text))
 
-    def _shown(self, message: Message, readable: Readable) -> str:
+    def _shown(self, message: Message, readable: Readable, own: frozenset[str]) -> str:
         stripped = strip(message, readable=readable)
         if stripped is None:
             return ""
         # Labelled thinking is rendered from the block itself, so that nothing can forge its label.
         shown = message if readable == "label" else stripped
-        text = render.text(shown, limit=_SHOWN, echo=False, own=self._own)
+        text = render.text(shown, limit=_SHOWN, echo=False, own=own)
         return redacted(text) if self._options.redact else text
 
     def _room(self) -> float:
         """Tell how much text fits beside the orders, the notes and the answer, in units."""
         window = (self._options.context or self._model.context) * _FILLED - self._output
-        orders = models.units(self._system + self._notes + self._request.earlier) + _LEAST_ROOM
+        orders = models.units(self._system + self.notes + self._request.earlier) + _LEAST_ROOM
         return max(min(window / self._tokens_a_unit() - orders, self._cap), _LEAST_ROOM)
 
     def _tokens_a_unit(self) -> float:

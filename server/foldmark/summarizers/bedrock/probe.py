@@ -1,0 +1,89 @@
+"""What of Bedrock can be known without spending a token: credentials, region, access to a model."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from foldmark.summarizers.bedrock.client import connect
+from foldmark.summarizers.bedrock.faults import BedrockFailed, explained
+
+State: TypeAlias = Literal["ok", "missing", "unknown"]
+
+_PREFIX = re.compile(r"^(?:[a-z-]+\.)?(?=anthropic\.)")
+_HELLO = {"converse": {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a summary by a model needs, and whether it is there."""
+
+    what: str
+    state: State
+    told: str
+
+
+def findings(model: str, region: str) -> Iterator[Finding]:
+    """Look for what a model needs, one thing after another; it stops where the rest must fail.
+
+    Counting tokens is free, and tells of credentials, region and model at once; the service only
+    counts for Claude, by the model's own id.
+    """
+    yield (credentials := _credentials())
+    try:
+        client = connect(region)
+    except Exception as error:
+        yield Finding("region", "missing", explained(error).short)
+        return
+    yield Finding("region", "ok", str(client.meta.region_name))
+    if credentials.state != "ok":
+        return
+    if "anthropic." not in model or model.startswith("arn:"):
+        yield Finding(
+            "model", "unknown", f"access to {model!r} cannot be known without spending tokens"
+        )
+        return
+    yield _access(client, model)
+
+
+def _credentials() -> Finding:
+    """Find out where they would come from; what they are is never shown."""
+    import boto3
+    from botocore.exceptions import NoCredentialsError
+
+    if os.environ.get("AWS_BEARER_TOKEN_BEDROCK"):
+        return Finding("credentials", "ok", "the bearer token in AWS_BEARER_TOKEN_BEDROCK")
+    try:
+        found: Any = boto3.Session().get_credentials()
+    except Exception as error:
+        return Finding("credentials", "missing", explained(error).short)
+    if found is None:
+        return Finding("credentials", "missing", explained(NoCredentialsError()).short)
+    return Finding("credentials", "ok", f"found by {found.method}")
+
+
+def _access(client: Any, model: str) -> Finding:
+    try:
+        client.count_tokens(modelId=_PREFIX.sub("", model), input=_HELLO)
+    except Exception as error:
+        return _refused(explained(error), model)
+    finally:
+        client.close()
+    return Finding("model", "ok", f"{model!r} answers these credentials in this region")
+
+
+def _refused(error: BedrockFailed, model: str) -> Finding:
+    said = error.short
+    if "AccessDenied" in said and "CountTokens" in said:
+        return Finding(
+            "model",
+            "unknown",
+            f"access to {model!r} cannot be known: the credentials may not call "
+            "bedrock:CountTokens, which would tell for free",
+        )
+    if "counting tokens" in said:
+        return Finding(
+            "model", "unknown", f"access to {model!r} cannot be known without spending tokens"
+        )
+    return Finding("model", "missing", said)
