@@ -5,6 +5,7 @@ import pytest
 
 from foldmark.errors import InvalidRequest
 from foldmark.sessions.folders import Folders
+from foldmark.summarizers.bedrock.summarizer import Options
 from foldmark_server.settings import read
 
 
@@ -64,6 +65,66 @@ def test_folders_are_allowed_as_in_path(home: Path) -> None:
 
 def test_claude_code_s_folder_can_be_elsewhere() -> None:
     assert read({"CLAUDE_CONFIG_DIR": "/cfg"}).folders.projects == Path("/cfg/projects")
+
+
+def test_without_a_model_nothing_is_sent_anywhere() -> None:
+    found = read({"FOLDMARK_BEDROCK_CONTEXT": "50000", "AWS_REGION": "eu-central-1"})
+
+    assert found.bedrock is None
+    assert not found.fallback
+
+
+def test_a_model_on_bedrock_can_be_set_in_all_its_ways() -> None:
+    found = read(
+        {
+            "FOLDMARK_BEDROCK_MODEL": " eu.anthropic.claude-haiku-5-5 ",
+            "FOLDMARK_BEDROCK_CONTEXT": "50000",
+            "FOLDMARK_BEDROCK_MAX_OUTPUT": "9000",
+            "FOLDMARK_BEDROCK_EFFORT": "Low",
+            "FOLDMARK_REASONING": "drop",
+            "FOLDMARK_REDACT": "off",
+            "FOLDMARK_FALLBACK": "extractive",
+            "AWS_REGION": "eu-central-1",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+    )
+
+    assert found.bedrock == Options(
+        "eu.anthropic.claude-haiku-5-5", 50_000, 9_000, "low", "drop", redact=False
+    )
+    assert found.fallback
+    assert found.region == "eu-central-1"
+
+
+def test_thinking_is_labeled_and_secrets_are_redacted_unless_a_user_says_otherwise() -> None:
+    assert read({"FOLDMARK_BEDROCK_MODEL": "m"}).bedrock == Options("m", 0, 0, "", "label", True)
+
+
+@pytest.mark.parametrize("region", ["", "${user_config.aws_region}"])
+def test_a_region_that_a_bundle_left_unfilled_is_that_of_the_profile(region: str) -> None:
+    assert read({"AWS_REGION": region}).region == ""
+    assert read({"AWS_REGION": region, "AWS_DEFAULT_REGION": "us-west-2"}).region == "us-west-2"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "choices"),
+    [
+        ("FOLDMARK_BEDROCK_EFFORT", "huge", "'low', 'medium', 'high', 'xhigh', 'max'"),
+        ("FOLDMARK_REASONING", "keep", "'label', 'drop'"),
+        ("FOLDMARK_REDACT", "no", "'on', 'off'"),
+        ("FOLDMARK_FALLBACK", "caller", "'off', 'extractive'"),
+        ("FOLDMARK_BEDROCK_CONTEXT", "200k", "from 1,000 to 10,000,000"),
+        ("FOLDMARK_BEDROCK_MAX_OUTPUT", "0", "from 1,000 to 10,000,000"),
+    ],
+)
+def test_a_word_that_a_setting_does_not_know_is_refused(
+    name: str, value: str, choices: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=choices) as refused:
+        read({name: value})
+
+    assert f"{name}={value!r}" in str(refused.value)
+    assert "Correct or unset it" in str(refused.value)
 
 
 @pytest.mark.parametrize("value", ["1000", "8000", "32000"])

@@ -36,7 +36,7 @@ def read(environ: Mapping[str, str]) -> Settings:
 
     FOLDMARK_DB             the database file (default: in the user's data folder)
     FOLDMARK_ALLOWED_DIRS   more folders whose transcripts may be read, parted as in PATH
-    FOLDMARK_SUMMARY_CHARS  room for an offline summary, in characters
+    FOLDMARK_SUMMARY_CHARS  room for a summary that Foldmark makes, in characters
     FOLDMARK_BEDROCK_MODEL  the model that writes summaries: its id, an inference profile or an ARN
     FOLDMARK_BEDROCK_CONTEXT     its window in tokens, where the id does not tell
     FOLDMARK_BEDROCK_MAX_OUTPUT  the most tokens of an answer
