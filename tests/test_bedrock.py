@@ -18,7 +18,7 @@ from bedrock.answers import summary
 from bedrock.models import MODELS
 from bedrock.outcomes import ERRORS, FAILURES, OVERFLOWS, Answer, Failure, Held, Outcome
 from bedrock.server import FakeBedrock
-from builders import HISTORIES, call_dict, image, patient, thinking_dict
+from builders import HISTORIES, call, call_dict, image, patient, thinking_dict
 from builders import assistant as from_assistant
 from builders import user as from_user
 from foldmark.errors import FoldmarkError, SummarizerUnavailable, SummaryRejected
@@ -254,9 +254,20 @@ async def test_thinking_is_shown_or_dropped_as_the_user_sets(aws: FakeBedrock, r
 async def test_secrets_are_redacted_before_a_model_reads_them(aws: FakeBedrock, redact: bool):
     secret = "AKIA" + "ABCD" * 4
     history = [from_user(f"The key is {secret}. " + "why " * 99), from_assistant("so " * 99)]
-    await model(redact=redact).summarize(request(history))
+    await model(redact=redact).summarize(request(history, instructions=f"Forget {secret}."))
 
-    assert (secret in sent(aws)[0]) is not redact
+    assert sent(aws)[0].count(secret) == (0 if redact else 2)
+
+
+async def test_a_call_without_a_result_is_told_as_one_unless_the_result_may_still_come(
+    aws: FakeBedrock,
+):
+    lost = from_assistant(call("c1"), "Looking. " * 99)
+    last = from_assistant(call("c2"), "Looking again.")
+    await model().summarize(request([from_user("Fix it."), lost, from_user("Go on."), last]))
+
+    assert sent(aws)[0].count("[no result recorded]") == 1
+    assert "[no result recorded]\n[Assistant]: Looking. Looking." in sent(aws)[0]
 
 
 async def test_no_bytes_of_an_image_are_sent(aws: FakeBedrock):
@@ -308,7 +319,7 @@ async def test_61_no_failure_changes_what_is_visible_and_the_next_attempt_succee
     told = str(failed.value)
     assert "Nothing was lost" in told
     assert "summarizer='extractive'" in told
-    assert "`summary`" in told or "Write it again" in told
+    assert "`summary`" in told
 
 
 @pytest.mark.parametrize(
@@ -335,8 +346,9 @@ async def test_61_no_failure_changes_what_is_visible_and_the_next_attempt_succee
             "FOLDMARK_BEDROCK_MAX_OUTPUT",
             id="c60 output above the model's limit",
         ),
-        pytest.param(FAILURES["max_tokens"], "max_tokens", id="cut off"),
-        pytest.param(FAILURES["refusal"], "refusal", id="refused"),
+        pytest.param(FAILURES["max_tokens"], "FOLDMARK_BEDROCK_MAX_OUTPUT", id="cut off"),
+        pytest.param(FAILURES["refusal"], "FOLDMARK_REASONING=drop", id="refused"),
+        pytest.param(FAILURES["guardrail_intervened"], "guardrail of the AWS", id="guardrail"),
         pytest.param(FAILURES["ended early"], "broke off", id="broken stream"),
     ],
 )

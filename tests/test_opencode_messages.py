@@ -19,7 +19,7 @@ from foldmark.messages import (
     ToolResult,
     Unknown,
 )
-from foldmark.render import text, transcript
+from foldmark.render import record, text
 from foldmark.replay import anthropic
 from foldmark.transcripts import opencode
 from foldmark.transcripts.api import Messages
@@ -118,7 +118,7 @@ def test_reasoning_and_tools_become_labelled_text(case: str, expected: str) -> N
     entries = opencode.entries(CASES[case])
     told = [entry for entry in entries if isinstance(entry, Message)]
 
-    assert transcript(told) == f"<transcript>\n{expected}\n</transcript>"
+    assert record(told) == expected
     assert not re.search("BLOB|signature|metadata", repr(entries), re.IGNORECASE)
 
 
@@ -372,7 +372,7 @@ def test_27_markers_and_failed_summaries_are_never_sent_and_a_summary_only_once(
     entries = opencode.entries([marked(), failed, opencode_dict("user", said("go on"), id="msg_u")])
     history = [entry for entry in entries if isinstance(entry, Message)]
 
-    assert transcript(history) == "<transcript>\n[User]: go on\n</transcript>"
+    assert record(history) == "[User]: go on"
     assert json.dumps(anthropic(history, "old summary")).count("old summary") == 1
     assert "half a summ" not in json.dumps(anthropic(history, "old summary"))
 

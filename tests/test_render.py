@@ -111,7 +111,9 @@ def test_a_tool_and_a_file_cannot_forge_a_label_by_their_names() -> None:
     ],
 )
 def test_nothing_said_closes_the_frame(words: str, expected: str) -> None:
-    assert render.transcript([user(words)]) == f"<transcript>\n[User]: {expected}\n</transcript>"
+    told = render.frame(render.record([user(words)]))
+
+    assert told == f"<transcript>\n[User]: {expected}\n</transcript>"
 
 
 def test_a_transcript_leaves_out_what_says_nothing() -> None:
@@ -124,8 +126,8 @@ def test_a_transcript_leaves_out_what_says_nothing() -> None:
         assistant("a"),
     ]
 
-    assert render.transcript(history) == "<transcript>\n[User]: q\n\n[Assistant]: a\n</transcript>"
-    assert render.transcript([]) == "<transcript>\n\n</transcript>"
+    assert render.record(history) == "[User]: q\n\n[Assistant]: a"
+    assert render.record([]) == ""
 
 
 def test_32_tool_input_and_output_are_in_the_transcript() -> None:
@@ -138,7 +140,7 @@ def test_32_tool_input_and_output_are_in_the_transcript() -> None:
         assistant("done"),
     ]
 
-    told = render.transcript(history)
+    told = render.frame(render.record(history))
 
     assert all(fact in told for fact in ("/a/b.py", "OUT-1", "/c.py", "OUT-2", "done"))
 
@@ -192,7 +194,7 @@ def test_a_call_without_result_is_noted_only_where_asked() -> None:
         '[Tool call bash]: {"command":"ls"}\n'
         "[Tool result]: [no result recorded]"
     )
-    assert "no result" not in render.transcript(history)
+    assert "no result" not in render.frame(render.record(history))
 
 
 @pytest.mark.parametrize(
@@ -275,19 +277,19 @@ def test_history_does_not_echo_into_itself() -> None:
         user(result("c1", "old story"), result("c2", "fresh")),
     ]
 
-    quiet = render.transcript(history, echo=False)
+    quiet = render.frame(render.record(history, echo=False))
 
     assert "old story" not in quiet
     assert "[Tool call mcp__foldmark__get_history]: {}" in quiet
     assert f"[Tool result]: {render.OWN_RESULT}\n[Tool result]: fresh" in quiet
-    assert "old story" in render.transcript(history)
+    assert "old story" in render.frame(render.record(history))
     assert "old story" not in render.text(history[1], echo=False, own=render.own_calls(history))
 
 
 @patient
 @given(HISTORIES)
 def test_26_every_line_in_the_first_column_is_ours(history: list[Message]) -> None:
-    told = render.transcript(history)
+    told = render.frame(render.record(history))
 
     inside = told.removeprefix("<transcript>\n").removesuffix("\n</transcript>")
     assert told.lower().count("<transcript>") == told.lower().count("</transcript>") == 1

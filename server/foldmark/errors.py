@@ -45,10 +45,20 @@ class TranscriptUnreadable(FoldmarkError):
 class SummaryRejected(FoldmarkError):
     """A summary was not good enough to stand in for the messages behind it."""
 
-    def __init__(self, code: str, message: str) -> None:
-        """Keep the short `code` (see `summary.accept`) beside the message."""
-        super().__init__(message)
+    _AGAIN = (
+        "Write it again with the goal, what the user asked for, decisions, files, errors and, as "
+        "its last section, 'Next step:'"
+    )
+
+    def __init__(self, code: str, reason: str, advice: str = "") -> None:
+        """Say what was wrong and what to do next; for the short `code` see `summary.accept`."""
+        super().__init__(
+            f"The summary was not accepted ({code}): {reason}. Nothing was lost: the history is as "
+            f"it was. {advice or self._AGAIN}; or use summarizer='extractive', which needs no "
+            "model."
+        )
         self.code = code
+        self.reason = reason
 
 
 class SummarizerUnavailable(FoldmarkError):

@@ -30,25 +30,26 @@ _TAG = re.compile(r"<(?=[^\w<>]{0,8}transcript)", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,60})[\w.;=+-]{0,100};base64,([\w+/=-]{64,})")
 
 
-def transcript(
+def record(
     messages: Iterable[Message],
     *,
     limit: int | None = None,
     echo: bool = True,
+    own: Collection[str] = (),
     unanswered: Collection[str] = (),
 ) -> str:
-    """Write messages as one framed text, without those that say nothing; see `text`.
+    """Write messages one below the other, without those that say nothing; see `text`.
 
     They need not be stripped of reasoning before: here it gets a label of its own.
     """
     told = list(messages)
-    own = own_calls(told)
+    known = own_calls(told).union(own)
     texts = (
-        text(message, limit=limit, echo=echo, own=own, unanswered=unanswered)
+        text(message, limit=limit, echo=echo, own=known, unanswered=unanswered)
         for message in told
         if strip(message) is not None
     )
-    return frame("\n\n".join(filter(None, texts)))
+    return "\n\n".join(filter(None, texts))
 
 
 def frame(body: str) -> str:

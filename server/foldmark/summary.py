@@ -144,13 +144,7 @@ def accept(draft: Draft, *, source: int, anchors: Sequence[str] = (), quoted: bo
     """
     faults = _faults(draft, source, anchors)
     for code, reason in (fault for fault in faults if not quoted or fault[0] in _OF_QUOTES):
-        raise SummaryRejected(
-            code,
-            f"The summary was not accepted ({code}): {reason}. Nothing was lost: the history is as "
-            "it was. Write it again with the goal, what the user asked for, decisions, files, "
-            "errors and, as its last section, 'Next step:'; or use summarizer='extractive', which "
-            "needs no model.",
-        )
+        raise SummaryRejected(code, reason)
 
 
 def prose(text: str) -> str:

@@ -16,25 +16,30 @@ from typing import Literal, TypeAlias
 from foldmark import render
 from foldmark.errors import SummaryRejected
 from foldmark.messages import Message
-from foldmark.reasoning import Readable, strip
+from foldmark.offload import offload
+from foldmark.reasoning import Readable, strip_all
 from foldmark.redaction import redacted
 from foldmark.summarizers.bedrock import asking, models, prompt
 from foldmark.summarizers.bedrock.asking import Patience
 from foldmark.summarizers.bedrock.client import Asked, Question, Reply
 from foldmark.summarizers.bedrock.faults import BedrockFailed
+from foldmark.summarizers.bedrock.window import Window
 from foldmark.summary import Draft, Request, Usage, accept, prose
 
 Effort: TypeAlias = Literal["", "low", "medium", "high", "xhigh", "max"]
 
-_HEADROOM = 12_000  # tokens for an answer of some 2,000, as many models think before they write
-_FILLED = 0.85  # of the window: the measure of a text is an estimate
 _SHOWN = 3_000  # characters of a tool's input, of its output, and of thinking
-_LEAST_ROOM = 500.0  # units of text below which a piece is not made smaller
-_HALVINGS = 12  # times that a piece may turn out too long, in one compaction
-_GUESSED = 2_000.0  # units of text that the first guess counts for, beside what was billed
 
 _REFUSALS = ("refusal", "content_filtered", "guardrail_intervened")
 _REFUSED = frozenset({"refusal_or_error", *(f"stop:{stop}" for stop in _REFUSALS)})
+_ADVICE = {
+    "truncated": "Set FOLDMARK_BEDROCK_MAX_OUTPUT higher, or FOLDMARK_BEDROCK_EFFORT lower.",
+    "stop:guardrail_intervened": "A guardrail of the AWS account blocked it.",
+    **dict.fromkeys(
+        ("stop:refusal", "stop:content_filtered", "refusal_or_error"),
+        "Set FOLDMARK_REASONING=drop, or another model in FOLDMARK_BEDROCK_MODEL.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +93,14 @@ class Bedrock:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A message as the model reads it, the `read`-th of all.
+    """A message that the model is to read, the `read`-th of all, and how long it is then.
 
     `digest` covers it, everything before it, and what the model is told to do with them. `own`
     holds the ids of the calls to Foldmark's own tools so far.
     """
 
     message: Message
-    text: str
+    chars: int
     units: float
     digest: str
     read: int
@@ -117,20 +122,21 @@ class _Writer:
         self._client = client
         self._patience = patience
         self._request = request
-        self._units, self._tokens = measured
-        self._model = models.known(options.model)
+        self._window = Window(
+            models.known(options.model),
+            context=options.context,
+            output=options.output,
+            measured=measured,
+        )
         self._system = prompt.system(request.budget)
-        self._output = options.output or min(_HEADROOM, self._model.output)
-        self._most = options.output or self._model.output
-        self._cap = float("inf")
-        self._halvings = _HALVINGS
         self._waiting: list[_Told] = []
+        self._size = 0.0  # of those, in units
         self._source = 0
         self._usage = Usage()
         self.notes = ""
 
     async def record(self) -> AsyncGenerator[_Told]:
-        """Read the messages as the model is to read them."""
+        """Read the messages, and measure them as the model is to read them."""
         own = frozenset[str]()
         digest = hashlib.blake2b(digest_size=16)
         for setting in (self._options.model, self._system, self._request.instructions):
@@ -140,21 +146,21 @@ class _Writer:
             for message in batch:
                 read += 1
                 own |= render.own_calls([message])
-                if text := self._shown(message, self._options.reasoning, own):
+                if text := _record([message], self._options.reasoning, own):
                     digest.update(text.encode(errors="replace") + b"\0")
                     units = models.units(text)
-                    yield _Told(message, text, units, digest.hexdigest(), read, own)
+                    yield _Told(message, len(text), units, digest.hexdigest(), read, own)
 
     def pass_over(self, told: _Told) -> None:
         """Count a message that the notes already cover."""
-        self._source += len(told.text)
+        self._source += told.chars
 
     async def add(self, told: _Told) -> None:
         """Take the next message; write a piece first if there is no more room."""
-        waiting = sum(one.units for one in self._waiting)
-        if self._waiting and waiting + told.units > self._room():
+        if self._waiting and self._size + told.units > self._room():
             await self._write()
         self._waiting.append(told)
+        self._size += told.units
 
     async def finish(self) -> Draft:
         """Write what still waits; the notes are then the summary."""
@@ -164,28 +170,22 @@ class _Writer:
 
     async def _write(self) -> None:
         """Bring the waiting messages into the notes, in smaller pieces where they do not fit."""
-        pieces = [self._waiting]
-        self._waiting = []
+        pieces, self._waiting, self._size = [self._waiting], [], 0.0
         while pieces:
             piece = pieces.pop(0)
+            size = min(sum(told.units for told in piece), self._room())
             try:
                 self.notes = await self._written(piece)
             except BedrockFailed as error:
-                if error.kind != "too_long" or not self._halve(piece):
+                if error.kind != "too_long" or not self._window.halve(size):
                     raise
                 middle = len(piece) // 2
                 pieces = [half for half in (piece[:middle], piece[middle:]) if half] + pieces
                 continue
             await self._request.memory.keep(piece[-1].digest, self.notes)
-            self._source += sum(len(told.text) for told in piece)
+            self._source += sum(told.chars for told in piece)
             if self._request.progress:
                 await self._request.progress("summarizing", piece[-1].read, self._request.total)
-
-    def _halve(self, piece: Sequence[_Told]) -> bool:
-        """Make room for half of what turned out too long; False when that leads nowhere."""
-        self._halvings -= 1
-        self._cap = min(self._cap, self._room(), sum(told.units for told in piece)) / 2
-        return self._halvings >= 0 and self._cap >= _LEAST_ROOM
 
     async def _written(self, piece: Sequence[_Told]) -> str:
         """Ask for the notes up to the end of a piece; after a refusal once more, without thinking.
@@ -195,16 +195,15 @@ class _Writer:
             SummaryRejected: There was one that cannot be used.
 
         """
-        record = "\n\n".join(told.text for told in piece)
+        record = await offload(self._record, piece, self._options.reasoning)
         source = self._source + len(record)
         try:
             return self._judged(await self._answer(record), source)
         except SummaryRejected as error:
-            if error.code not in _REFUSED or self._options.reasoning == "drop":
+            if error.code not in _REFUSED:
                 raise
-            shown = (self._shown(told.message, "drop", told.own) for told in piece)
-            without = "\n\n".join(filter(None, shown))
-            if without == record or not without:
+            without = await offload(self._record, piece, "drop")
+            if without in ("", record):
                 raise
             return self._judged(await self._answer(without), source)
 
@@ -217,15 +216,14 @@ class _Writer:
                 self._fitted(record),
                 so_far=self.notes,
                 earlier="" if self.notes else self._request.earlier,
-                instructions=self._request.instructions,
+                instructions=self._clean(self._request.instructions),
             ),
-            self._output,
+            self._window.output,
             self._options.effort,
         )
         reply = await self._ask(question)
-        if reply.stop == "max_tokens" and self._output < self._most:
-            self._output = min(self._output * 4, self._most)
-            reply = await self._ask(replace(question, max_tokens=self._output))
+        if reply.stop == "max_tokens" and self._window.widen():
+            reply = await self._ask(replace(question, max_tokens=self._window.output))
         if reply.stop == "model_context_window_exceeded":
             raise BedrockFailed("too_long", "the model's window was full before its answer ended.")
         return reply
@@ -238,36 +236,49 @@ class _Writer:
         )
         if reply.input_tokens:
             units = models.units(question.system) + models.units(question.user)
-            self._units += units
-            self._tokens += reply.input_tokens
+            self._window.bill(units, reply.input_tokens)
             await self._request.memory.measure(question.model, units, reply.input_tokens)
         return reply
 
     def _judged(self, reply: Reply, source: int) -> str:
-        draft = Draft(reply.text, reply.stop, reply.tool_call, self._system, ends=True)
-        accept(draft, source=source)
+        # Nobody set a stop sequence, so one that stopped it is none of ours.
+        stop = "stop_sequence of nobody's" if reply.stop == "stop_sequence" else reply.stop
+        draft = Draft(reply.text, stop, reply.tool_call, self._system, ends=True)
+        try:
+            accept(draft, source=source)
+        except SummaryRejected as error:
+            advice = f"{_ADVICE.get(error.code, '')} Call again, or pass a `summary` of your own"
+            raise SummaryRejected(error.code, error.reason, advice.strip()) from None
         return redacted(prose(reply.text))
 
-    def _shown(self, message: Message, readable: Readable, own: frozenset[str]) -> str:
-        stripped = strip(message, readable=readable)
-        if stripped is None:
-            return ""
-        # Labelled thinking is rendered from the block itself, so that nothing can forge its label.
-        shown = message if readable == "label" else stripped
-        text = render.text(shown, limit=_SHOWN, echo=False, own=own)
+    def _record(self, piece: Sequence[_Told], readable: Readable) -> str:
+        return self._clean(_record([told.message for told in piece], readable, piece[-1].own))
+
+    def _clean(self, text: str) -> str:
         return redacted(text) if self._options.redact else text
 
     def _room(self) -> float:
-        """Tell how much text fits beside the orders, the notes and the answer, in units."""
-        window = (self._options.context or self._model.context) * _FILLED - self._output
-        orders = models.units(self._system + self.notes + self._request.earlier) + _LEAST_ROOM
-        return max(min(window / self._tokens_a_unit() - orders, self._cap), _LEAST_ROOM)
-
-    def _tokens_a_unit(self) -> float:
-        guessed = self._model.tokens_a_unit * _GUESSED
-        return (guessed + self._tokens) / (_GUESSED + self._units)
+        """Tell how much text fits beside the orders and the notes, in units."""
+        return self._window.room(self._system + (self.notes or self._request.earlier))
 
     def _fitted(self, record: str) -> str:
-        """Cut one message that is longer than a piece; its middle stays readable in the log."""
+        """Cut one message that is longer than a piece; its middle stays in the log."""
         units, room = models.units(record), self._room()
         return render.shortened(record, int(len(record) * min(room / max(units, 1), 1)))
+
+
+def _record(messages: Sequence[Message], readable: Readable, own: frozenset[str]) -> str:
+    """Write messages for the model, the answers of Foldmark's own tools left out.
+
+    With `label` thinking is rendered from the block itself, so that no text can forge its label.
+    """
+    told = messages if readable == "label" else list(strip_all(messages, readable="drop"))
+    open_ended = _never_answered(told)
+    return render.record(told, limit=_SHOWN, echo=False, own=own, unanswered=open_ended)
+
+
+def _never_answered(messages: Sequence[Message]) -> frozenset[str]:
+    """Collect the calls without a result; the last answer's may find theirs in the next piece."""
+    last = max((at for at, one in enumerate(messages) if one.role == "assistant"), default=0)
+    waiting = {call.id for message in messages[last:] for call in message.calls}
+    return render.unanswered(messages) - waiting
