@@ -52,7 +52,7 @@ _FLAG = (
     r"--(?:[a-z0-9]{1,20}-){0,4}(?:password|passphrase|token|secret|api-key)[ =][\"']?"
     rf"(?P<value>(?!-|{_WORDS}(?!\S)){_BARE}{{8,}}+)"
 )
-_AWS = _starting("AKIA", "ASIA", inside=_BASE64)
+_AWS = _starting("AKIA", "ASIA", inside="[A-Za-z0-9+]")
 
 # The strings without which there is none are cheaper to find than the shape. A shape's group is the
 # secret, without one all of it is; a group called `value` may hold a placeholder.

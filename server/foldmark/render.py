@@ -5,7 +5,8 @@ indented. So nothing said inside a message can pass for a label, and nothing clo
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TypeAlias
 
 from foldmark.messages import (
     Attachment,
@@ -19,6 +20,8 @@ from foldmark.messages import (
 from foldmark.own import is_own_tool
 from foldmark.reasoning import strip
 from foldmark.transcripts.fields import dumps
+
+Clean: TypeAlias = Callable[[str], str]
 
 NO_RESULT = "[no result recorded]"
 NO_OUTPUT = "[no output]"
@@ -37,6 +40,7 @@ def record(
     echo: bool = True,
     own: Collection[str] = (),
     unanswered: Collection[str] = (),
+    clean: Clean = str,
 ) -> str:
     """Write messages one below the other, without those that say nothing; see `text`.
 
@@ -45,7 +49,7 @@ def record(
     told = list(messages)
     known = own_calls(told).union(own)
     texts = (
-        text(message, limit=limit, echo=echo, own=known, unanswered=unanswered)
+        text(message, limit=limit, echo=echo, own=known, unanswered=unanswered, clean=clean)
         for message in told
         if strip(message) is not None
     )
@@ -64,16 +68,17 @@ def text(
     echo: bool = True,
     own: Collection[str] = (),
     unanswered: Collection[str] = (),
+    clean: Clean = str,
 ) -> str:
     """Write one message, a labelled paragraph for each block that can be read.
 
     `limit` is the room for each tool result, each tool input and each thought, in characters.
     With `echo` false the answers of Foldmark's own tools are left out; `own` holds the ids of such
     calls in other messages. `unanswered` holds the ids of the calls to be noted as having no
-    result.
+    result. `clean` goes over all words before any are cut out of their middle.
     """
     left_out = frozenset[str]() if echo else own_calls([message]).union(own)
-    return "\n".join(_paragraphs(message, limit, left_out, unanswered))
+    return "\n".join(_paragraphs(message, limit, left_out, unanswered, clean))
 
 
 def own_calls(messages: Iterable[Message]) -> frozenset[str]:
@@ -146,28 +151,34 @@ def shortened(rendered: str, limit: int) -> str:
 
 
 def _paragraphs(
-    message: Message, limit: int | None, left_out: Collection[str], unanswered: Collection[str]
+    message: Message,
+    limit: int | None,
+    left_out: Collection[str],
+    unanswered: Collection[str],
+    clean: Clean,
 ) -> Iterator[str]:
     speaker = _SPEAKERS[message.role]
     for block in message.blocks:
         match block:
             case Text(text=words, injected=injected):
                 if words.strip():
-                    yield labelled("Injected" if injected else speaker, without_data(words))
+                    yield labelled("Injected" if injected else speaker, clean(without_data(words)))
             case Reasoning(text=words, redacted=redacted):
                 if words.strip() and not redacted:
-                    yield labelled("Reasoning", clip(words.strip(), limit))
+                    yield labelled("Reasoning", clip(clean(words.strip()), limit))
             case Attachment():
                 yield labelled(speaker, placeholder(block))
             case ToolCall():
                 name = _one_line(block.name).replace("]", "_") or "unnamed"
-                yield labelled(f"Tool call {name}", clip(without_data(dumps(block.input)), limit))
+                given = clean(without_data(dumps(block.input)))
+                yield labelled(f"Tool call {name}", clip(given, limit))
                 if block.id in unanswered:
                     yield labelled("Tool result", NO_RESULT)
             case ToolResult():
                 label = "Tool error" if block.is_error else "Tool result"
                 own = block.call_id in left_out
-                yield labelled(label, OWN_RESULT if own else clip(result_text(block), limit))
+                words = OWN_RESULT if own else clip(clean(result_text(block)), limit)
+                yield labelled(label, words)
             case Unknown():
                 pass
 
