@@ -18,7 +18,7 @@ from bedrock.answers import summary
 from bedrock.models import MODELS
 from bedrock.outcomes import ERRORS, FAILURES, OVERFLOWS, Answer, Failure, Held, Outcome
 from bedrock.server import FakeBedrock
-from builders import HISTORIES, call, call_dict, image, patient, thinking_dict
+from builders import HISTORIES, call, call_dict, image, patient, result, thinking_dict
 from builders import assistant as from_assistant
 from builders import user as from_user
 from foldmark.errors import FoldmarkError, SummarizerUnavailable, SummaryRejected
@@ -48,6 +48,7 @@ from session_files import (
 
 MODEL = "us.anthropic.claude-sonnet-4-6"
 HURRIED = Patience(pause=0.001, total=0.004)
+SOURCE = 3_000  # characters, as far as the judgment of a summary is concerned
 FOLD = Compact(keep_recent_tokens=60)
 OWN = (
     "The user asked question after question and got an answer to each of them. Answer 3 was the "
@@ -128,7 +129,7 @@ def request(history: Sequence[Message], **more: Any) -> Request:
 
     ledger = Ledger()
     ledger.add(history)
-    return Request(folded, ledger, 4_000, Remembered(), **more)
+    return Request(folded, ledger, 4_000, SOURCE, Remembered(), **more)
 
 
 def sent(bedrock: FakeBedrock) -> list[str]:
@@ -434,7 +435,7 @@ async def test_an_answer_that_was_cut_off_is_asked_for_with_more_room(aws: FakeB
 
     rooms = [request.body["inferenceConfig"]["maxTokens"] for request in aws.requests]
     assert done.status == "compacted"
-    assert rooms == [12_000, 48_000]
+    assert rooms == [8_679, 34_716]
 
 
 @pytest.mark.parametrize("name", ["refusal", "content_filtered", "guardrail_intervened"])
@@ -571,7 +572,250 @@ async def test_what_a_finished_compaction_wrote_on_the_way_is_not_kept(
         assert connection.execute("SELECT count(*) FROM drafts").fetchone() == (0,)
 
 
+# What a session, a model or a bill may do to the work
+
+
+HONEST = (
+    "<summary>\n"
+    + "\n".join(
+        f"## {n}. Part\n- " + " ".join(f"Question {n}{m} was asked and answered." for m in range(9))
+        for n in range(1, 13)
+    )
+    + "\n</summary>"
+)
+
+
+def marked(host: Host, sizes: Sequence[int]) -> None:
+    host.save(
+        [
+            record
+            for n, size in enumerate(sizes)
+            for record in (
+                typed(f"Mark {n:03} " + "why " * size),
+                said(f"Answer {n:03} " + "so " * 9),
+            )
+        ]
+    )
+
+
+WORDS = "importer header column parser schema ledger cursor window budget socket vector margin"
+
+
+async def test_a_rejected_answer_is_not_remembered(aws: FakeBedrock, host: Host):
+    host.save([record for n in range(20) for record in (typed(f"Go on {n}."), said(WORDS + "."))])
+    unrelated = "The weather in Lisbon stayed mild all week and nobody minded at all."
+    aws.script.append(
+        Answer(f"<summary>{' '.join(f'{unrelated} Day {n} was fine.' for n in range(4))}</summary>")
+    )
+    async with engine(host, model=model()) as sessions:
+        with pytest.raises(SummaryRejected, match="coverage"):
+            await fold(sessions, host)
+        done = await fold(sessions, host)
+
+    assert done.status == "compacted"
+    assert len(aws.requests) == 2
+
+
+async def test_uneven_messages_are_all_read_when_the_window_is_smaller_than_believed(
+    monkeypatch: pytest.MonkeyPatch, host: Host
+):
+    marked(host, [30] * 10 + [4_000] * 3 + [30] * 20 + [2_500] + [30] * 6)
+    with FakeBedrock(contexts={"anthropic.claude-sonnet-4-6": 12_000}) as bedrock:
+        for name, value in bedrock.environ.items():
+            monkeypatch.setenv(name, value)
+        writer = Bedrock(Options(MODEL, output=2_000), Client("us-east-1"), HURRIED)
+        async with engine(host, model=writer) as sessions:
+            done = await fold(sessions, host)
+
+    assert bedrock.refusals
+    assert done.messages_folded >= 78
+    accepted = [text for text in sent(bedrock) if len(text) < 12_000 * 3.3]
+    for n in range(done.messages_folded // 2):
+        assert any(f"[User]: Mark {n:03}" in text for text in accepted), n
+
+
+async def test_a_short_beginning_before_a_huge_message_is_no_source_of_its_own(
+    aws: FakeBedrock, host: Host
+):
+    host.save([typed("Hello."), said("Hi."), typed("Look: " + "why " * 30_000), *talk(20)])
+    aws.default = Answer(HONEST)
+    async with engine(host, model=model(context=20_000, output=3_000)) as sessions:
+        done = await fold(sessions, host)
+
+    assert done.status == "compacted"
+    assert len(aws.requests) == 3
+
+
+@pytest.mark.parametrize("tokens", [-2_000, 0, 10**9, 10**30, True])
+async def test_a_bill_that_cannot_be_spoils_nothing(aws: FakeBedrock, host: Host, tokens: Any):
+    text = aws.answer({"messages": [{"role": "user", "content": [{"text": "Question " * 900}]}]})
+    aws.script.append(Answer(text, usage={"inputTokens": tokens, "outputTokens": 7}))
+    async with engine(host, model=model(context=40_000)) as sessions:
+        first = await fold(sessions, host)
+        long(host, 60)
+        aws.requests.clear()
+        second = await fold(sessions, host, replace(FOLD, instructions="again"))
+
+    assert (first.status, second.status) == ("compacted", "compacted")
+    assert len(aws.requests) <= 2
+
+
+@pytest.mark.parametrize("context", [4_000, 8_000, 30_000])
+async def test_a_window_too_small_for_a_usual_answer_makes_no_crowd_of_requests(
+    aws: FakeBedrock, host: Host, context: int
+):
+    long(host, 60)
+    aws.script.append(FAILURES["max_tokens, all on reasoning"])
+    async with engine(host, model=model(context=context)) as sessions:
+        done = await fold(sessions, host)
+
+    assert done.status == "compacted"
+    assert len(aws.requests) <= 5 + 60_000 // context
+
+
+@pytest.mark.parametrize(
+    "name", ["throttled in the stream", "internal error in the stream", "unavailable in the stream"]
+)
+async def test_an_answer_that_had_begun_is_paid_for_twice_at_the_most(
+    aws: FakeBedrock, host: Host, name: str
+):
+    aws.default = FAILURES[name]
+    patient_one = Bedrock(Options(MODEL), CLIENT, Patience(pause=0.001, total=60))
+    async with engine(host, model=patient_one) as sessions:
+        with pytest.raises(SummarizerUnavailable):
+            await fold(sessions, host)
+
+    assert len(aws.requests) == 2
+
+
+async def test_an_answer_has_its_time(aws: FakeBedrock, host: Host):
+    gate = threading.Event()
+    aws.default = Held(Answer("never read"), gate, after=1)
+    hasty = Bedrock(Options(MODEL), CLIENT, Patience(pause=0.001, total=1, answer=0.05))
+    async with engine(host, model=hasty) as sessions:
+        with pytest.raises(SummarizerUnavailable, match="no whole answer within"):
+            await fold(sessions, host)
+    gate.set()
+
+
+async def test_credentials_that_were_mended_are_used_without_a_new_start(
+    aws: FakeBedrock, host: Host, monkeypatch: pytest.MonkeyPatch
+):
+    writer = Bedrock(Options(MODEL), Client("us-east-1"), HURRIED)
+    async with engine(host, model=writer) as sessions:
+        with monkeypatch.context() as broken:
+            broken.delenv("AWS_ACCESS_KEY_ID")
+            broken.delenv("AWS_SECRET_ACCESS_KEY")
+            with pytest.raises(SummarizerUnavailable, match="no AWS credentials"):
+                await fold(sessions, host)
+        done = await fold(sessions, host)
+
+    assert done.status == "compacted"
+
+
+async def test_half_a_character_spoils_no_request(aws: FakeBedrock):
+    history = [from_user("why " * 200), from_assistant("so " * 200)]
+    await model().summarize(request(history, instructions="keep \ud83d", earlier="old \udc00"))
+
+    assert not aws.refusals
+    assert "Keep above all: keep \ufffd" in sent(aws)[0]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        pytest.param(
+            "-----BEGIN RSA PRIVATE KEY-----\n"
+            + "MIIEabcdEFGH0123+/xyz\n" * 250
+            + "-----END RSA PRIVATE KEY-----",
+            id="a private key longer than what is shown of an output",
+        ),
+        pytest.param(
+            "x" * 1_480 + " sk-ant-api03-" + "aB3" * 40 + " " + "y" * 3_000, id="at the cut"
+        ),
+        pytest.param('{"file_path":"/tmp/' + "AKIA" + "ABCD" * 4 + '"}', id="behind a slash"),
+    ],
+)
+async def test_no_part_of_a_secret_survives_the_cut(aws: FakeBedrock, hidden: str):
+    history = [from_user("why " * 200), from_assistant(call("c")), from_user(result("c", hidden))]
+    key = "postgres://u:" + "s3cretpw9" + "@db/x"
+    await model().summarize(request(history, earlier=f"It deploys with {key}."))
+
+    for part in ("MIIEabcd", "aB3aB3", "AKIAABCD", "s3cretpw9"):
+        assert part not in sent(aws)[0]
+
+
+async def test_progress_says_that_the_model_is_at_work_before_it_answers(
+    aws: FakeBedrock, host: Host
+):
+    gate, steps = threading.Event(), list[str]()
+    aws.script.append(Held(Answer(aws.answer({"messages": []})), gate))
+
+    async def progress(step: str, done: int, total: int) -> None:
+        steps.append(step)
+
+    async with engine(host, model=model()) as sessions:
+        running = asyncio.create_task(sessions.compact(Which(SESSION), FOLD, host.caller, progress))
+        await asyncio.to_thread(aws.arrived)
+        assert steps[-1] == "summarizing"
+        gate.set()
+        await running
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        pytest.param(
+            "<summary>Let me look first.\n<function_calls><invoke name='bash'>"
+            + "x " * 99
+            + "</summary>",
+            "tool_call_instead_of_text",
+            id="a call behind a sentence",
+        ),
+        pytest.param(
+            "<summary>"
+            + " ".join(f"Question {n} got answer {n}." for n in range(3_000))
+            + "</summary>",
+            "too_long",
+            id="far longer than was asked for",
+        ),
+    ],
+)
+async def test_what_is_no_summary_is_not_accepted(
+    aws: FakeBedrock, host: Host, text: str, code: str
+):
+    long(host, 400)
+    aws.default = Answer(text)
+    async with engine(host, model=model()) as sessions:
+        with pytest.raises(SummaryRejected, match=code):
+            await fold(sessions, host)
+
+
+async def test_a_session_about_tags_keeps_its_whole_summary(aws: FakeBedrock, host: Host):
+    text = "It strips `<thinking>` and `</summary>` tags. " + HONEST.removeprefix("<summary>")
+    aws.default = Answer("Sure!\n<summary>" + text + "\nAnything else?")
+    long(host)
+    async with engine(host, model=model()) as sessions:
+        done = await fold(sessions, host)
+
+    assert done.summary.startswith("It strips `<thinking>` and `</summary>` tags.")
+    assert "## 12. Part" in done.summary
+    assert "Anything else" not in done.summary
+
+
 # Who writes
+
+
+async def test_a_model_asked_for_by_name_writes_where_another_wrote_before(
+    aws: FakeBedrock, host: Host
+):
+    async with engine(host, model=model()) as sessions:
+        await fold(sessions, host, replace(FOLD, summarizer="extractive"))
+        again = await fold(sessions, host, replace(FOLD, summarizer="bedrock"))
+        last = await fold(sessions, host, replace(FOLD, summarizer="bedrock"))
+
+    assert (again.status, again.summarizer) == ("compacted", "bedrock")
+    assert last.status == "nothing_to_compact"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ async def summary(messages: Sequence[Message], budget: int = 4_000, instructions
     ledger = Ledger(project="/p", branch="main")
     ledger.add(messages)
     draft = await Extractive().summarize(
-        Request(nothing_to_read, ledger, budget, NoMemory(), instructions)
+        Request(nothing_to_read, ledger, budget, 0, NoMemory(), instructions)
     )
     assert draft.finish == "end_turn"
     assert not draft.tool_call

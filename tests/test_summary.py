@@ -79,8 +79,8 @@ def verdict(draft: Draft, source: int = SOURCE, anchors: Sequence[str] = ()) -> 
             id="only an analysis",
         ),
         pytest.param(
-            Draft("<analysis>The user wants retries and then", "end_turn"),
-            "empty",
+            Draft("<analysis>The user wants retries and then" + LONG_ENOUGH, "end_turn"),
+            "truncated",
             id="only an analysis that was never closed",
         ),
         *(
@@ -112,7 +112,7 @@ def verdict(draft: Draft, source: int = SOURCE, anchors: Sequence[str] = ()) -> 
         ),
         pytest.param(Draft("Done.", "end_turn"), "too_short", id="done"),
         pytest.param(Draft("OK", "end_turn"), "too_short", id="an order in the history obeyed"),
-        pytest.param(Draft("</summary>OK", ""), "too_short", id="an order and an end mark"),
+        pytest.param(Draft("</summary>OK", ""), "empty", id="an order and an end mark"),
         pytest.param(Draft("The tests pass. " * 10, "end_turn"), "too_short", id="160 characters"),
         pytest.param(Draft(TEMPLATE, "end_turn"), "echo_of_prompt", id="template as it was"),
         pytest.param(
@@ -489,7 +489,10 @@ def test_a_refusal_says_that_nothing_was_lost_and_what_to_do() -> None:
         pytest.param("a", "a", id="plain"),
         pytest.param("<summary>a</summary>", "a", id="tags"),
         pytest.param("<analysis>b</analysis>\n\n<summary>\na\n</summary>\n", "a", id="analysis"),
-        pytest.param("a <analysis>b", "a", id="analysis left open"),
+        pytest.param("Strips `<thinking>` tags.", "Strips `<thinking>` tags.", id="a word of code"),
+        pytest.param("Sure!\n<summary>a</summary>\nAnything else?", "a", id="a greeting"),
+        pytest.param("<analysis>`<summary>`</analysis><summary>a</summary>", "a", id="both"),
+        pytest.param("<summary>a </summary> b</summary>", "a </summary> b", id="an inner end"),
         pytest.param("<thinking>b</thinking>\na", "a", id="thinking"),
         pytest.param("a\n</summary>", "a", id="an end mark"),
     ],

@@ -156,6 +156,7 @@ async def draw_up(
         lambda: log.folded(plan),
         ledger,
         budget,
+        plan.source,
         log.memory,
         brief.instructions,
         brief.earlier,

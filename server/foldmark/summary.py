@@ -34,10 +34,12 @@ _CALL = re.compile(
     r"\W*(?:\{\s*\"(?:type|name|tool|function)\"|type\"\s*:\s*\"(?:tool_use|function)"
     r"|(?:antml:)?(?:function_calls?|invoke|tool_call|tool_use)\b)"
 )
+_CALL_BELOW = re.compile(r"^\s*<(?:antml:)?(?:function_calls>|invoke name=)", re.MULTILINE)
 _TURN = re.compile(
     r"\W{0,3}(?:user|assistant|human|tool (?:call|result|error)[^:\]]{0,60})\W{0,3}:",
     re.IGNORECASE,
 )
+_ANALYSIS = re.compile(r"\A\s*<(analysis|thinking)>.*?</\1>", re.DOTALL)
 _WORD = re.compile(r"\w+")
 _SHINGLE = 6
 _OF_QUOTES = ("empty", "refusal_or_error")  # what would not stand is not accepted either
@@ -68,14 +70,15 @@ class Memory(Protocol):
 class Request:
     """What a summarizer is asked for.
 
-    `folded` opens the messages to summarize, oldest first, in batches, `total` in all; `ledger`
-    holds the facts already taken from all of them. `budget` is the room for the answer, in
-    characters. `earlier` is the summary in force.
+    `folded` opens the messages to summarize, oldest first, in batches; they are `total` messages
+    and `source` characters. `ledger` holds the facts already taken from all of them. `budget` is
+    the room for the answer, in characters. `earlier` is the summary in force.
     """
 
     folded: Callable[[], AsyncIterator[Sequence[Message]]]
     ledger: Ledger
     budget: int
+    source: int
     memory: Memory
     instructions: str = ""
     earlier: str = ""
@@ -148,9 +151,14 @@ def accept(draft: Draft, *, source: int, anchors: Sequence[str] = (), quoted: bo
 
 
 def prose(text: str) -> str:
-    """Take the summary out of what a model wrote: its analysis and the tags around it go."""
-    text = re.sub(r"<(analysis|thinking)>.*?(</\1>|\Z)", "", text, flags=re.DOTALL)
-    return text.replace("<summary>", "").replace(END_MARK, "").strip()
+    """Take the summary out of what a model wrote around it: analysis, tags, greetings.
+
+    Only what stands first is its analysis: further down such a tag is a word of the session.
+    """
+    text = _ANALYSIS.sub("", text)
+    body, closed, _ = text.rpartition(END_MARK)
+    _, opened, inside = (body if closed else text).partition("<summary>")
+    return (inside if opened else body if closed else text).strip()
 
 
 def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -162,7 +170,7 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
         yield f"stop:{finish}", f"the model did not finish normally ({draft.finish!r})"
     if draft.tool_call:
         yield "tool_call_instead_of_text", "the model called a tool instead of writing"
-    if _CALL.match(text):
+    if _CALL.match(text) or _CALL_BELOW.search(text):
         yield "tool_call_instead_of_text", "it is a tool call written as text"
     if not text:
         yield "empty", "it holds no text"
@@ -188,6 +196,8 @@ def _faults(draft: Draft, source: int, anchors: Sequence[str]) -> Iterator[tuple
         yield "repetitive", "it says the same over and over"
     if len(anchors) >= _COVERAGE_ANCHORS and _covered(text, anchors) < 0.2 * len(anchors):
         yield "coverage", "it names almost nothing that this session is about"
+    if re.match(r"\s*<(?:analysis|thinking)>", text):
+        yield "truncated", "its analysis was never closed"
     if (draft.ends or "<summary>" in draft.text) and END_MARK not in draft.text:
         yield "truncated", f"it was never closed with {END_MARK}"
     if not finish and END_MARK not in draft.text and not _has_next_step(text):

@@ -135,7 +135,8 @@ class Sessions:
         for _ in range(_PLANS):
             standing = await opened.log.standing()
             plan = await _plan(opened, standing, wish.keep_recent_tokens, caller)
-            if plan is None or _is_done(plan, standing, brief, asked):
+            writer = summarizer.name if wish.summarizer == "bedrock" else ""
+            if plan is None or _is_done(plan, standing, brief, asked, writer):
                 return _nothing(opened, standing)
             earlier = standing.boundary.summary.text if standing.boundary else ""
             brief = replace(brief, earlier=earlier)
@@ -226,13 +227,17 @@ def _is_own_call(message: Message, caller: Caller) -> bool:
     )
 
 
-def _is_done(plan: Plan, standing: Standing, brief: Brief, asked: str) -> bool:
-    """Tell whether the compaction in force already does what this one would do."""
+def _is_done(plan: Plan, standing: Standing, brief: Brief, asked: str, writer: str) -> bool:
+    """Tell whether the compaction in force already does what this one would do.
+
+    `writer` is set where a model was asked for by name: then nobody else's will do.
+    """
     return (
         standing.boundary is not None
         and plan.folded == standing.total - standing.visible_messages
         and brief.instructions in ("", standing.details.get("instructions", ""))
         and asked in ("", standing.details.get("asked", ""))
+        and writer in ("", standing.details.get("summarizer", ""))
     )
 
 

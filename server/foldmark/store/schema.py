@@ -3,7 +3,7 @@
 `log` is append-only, and triggers hold it to that. Everything else is bookkeeping that can be
 rebuilt: `sessions` describes, `rewinds` indexes the active branch, `sources` remembers how far a
 transcript was read, `claims` says who is compacting what right now, `drafts` and `models` keep
-what was paid for.
+what was paid for and could only be paid for again.
 """
 
 APPLICATION_ID = 0x464F4C44  # "FOLD": tells our file from another program's database

@@ -12,10 +12,15 @@ _LONGEST_PAUSE = 20.0  # seconds, as boto3's own
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The first wait for a busy service, and the sum of all waits for one answer, in seconds."""
+    """How long one answer is worth waiting for, all in seconds.
+
+    `pause` is the first wait for a busy service, `total` the sum of all waits, and `answer` the
+    time that one answer may take.
+    """
 
     pause: float = 1.0
     total: float = 120.0
+    answer: float = 900.0
 
 
 async def ask(client: Asked, question: Question, patience: Patience) -> Reply:
@@ -30,9 +35,14 @@ async def ask(client: Asked, question: Question, patience: Patience) -> Reply:
     waited, pause, broken = 0.0, patience.pause, False
     while True:
         try:
-            return await client.ask(question)
+            async with asyncio.timeout(patience.answer):
+                return await client.ask(question)
+        except TimeoutError:
+            raise BedrockFailed(
+                "slow", f"it gave no whole answer within {patience.answer:,.0f} s."
+            ) from None
         except BedrockFailed as error:
-            if error.kind == "broken" and not broken:
+            if error.kind in ("broken", "slow") and not broken:
                 broken = True
             elif error.kind != "busy" or waited + pause > patience.total:
                 raise

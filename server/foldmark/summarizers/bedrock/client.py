@@ -5,13 +5,15 @@ and billed three times over when the first one takes long.
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from foldmark.offload import offload
 from foldmark.summarizers.bedrock.faults import BedrockFailed, explained
 from foldmark.transcripts.fields import mapping
+from foldmark.transcripts.lines import well_formed
 
 _CONNECT = 10  # seconds
 _SILENCE = 180  # seconds without a byte; a model may think for minutes before its first word
@@ -30,13 +32,13 @@ class Question:
     def body(self) -> dict[str, Any]:
         """Write it as Converse takes it: no tools, no thinking field, no sampling parameters.
 
-        It is the only body that every current model accepts.
+        It is the only body that every current model accepts; half a character would spoil it.
         """
         effort = {"outputConfig": {"effort": self.effort}} if self.effort else {}
         return {
             "modelId": self.model,
             "system": [{"text": self.system}],
-            "messages": [{"role": "user", "content": [{"text": self.user}]}],
+            "messages": [{"role": "user", "content": [{"text": well_formed(self.user)}]}],
             "inferenceConfig": {"maxTokens": self.max_tokens},
             **effort,
         }
@@ -86,29 +88,33 @@ class Client:
         finally:
             given_up.set()
 
+    def close(self) -> None:
+        """Let go of the connections; the next question opens new ones."""
+        with self._turn:
+            built, self._built = self._built, None
+        if built is not None:
+            built.close()
+
     def _ask(self, question: Question, given_up: threading.Event) -> Reply:
         try:
-            response = self._client().converse_stream(**question.body())
-            stream = response.get("stream")
-            if stream is None:
-                raise BedrockFailed("broken", "its answer held no stream.")
-            try:
-                return _read(stream, given_up)
-            finally:
-                stream.close()
-        except BedrockFailed:
-            raise
+            client = self._client()
+            if given_up.is_set():
+                raise BedrockFailed("fatal", "it was cancelled.")
+            return _read(client.converse_stream(**question.body()).get("stream"), given_up)
         except Exception as error:
-            raise explained(error) from error
+            failed = error if isinstance(error, BedrockFailed) else explained(error)
+            if failed.kind == "fatal" and not given_up.is_set():
+                self.close()  # what a user mends, credentials first, is read when it is built
+            raise failed from error.__cause__ or error
 
     def _client(self) -> Any:
         with self._turn:
             if self._built is None:
                 self._built = connect(self._region)
-        return self._built
+            return self._built
 
 
-def connect(region: str) -> Any:
+def connect(region: str, *, silence: int = _SILENCE) -> Any:
     """Build boto3's client; an empty region leaves it to the profile."""
     import boto3
     from botocore.config import Config
@@ -118,7 +124,7 @@ def connect(region: str) -> Any:
         region_name=region or None,
         config=Config(
             connect_timeout=_CONNECT,
-            read_timeout=_SILENCE,
+            read_timeout=silence,
             retries={"mode": "standard", "total_max_attempts": 1},
             tcp_keepalive=True,
             user_agent_extra="foldmark",
@@ -127,11 +133,30 @@ def connect(region: str) -> Any:
 
 
 def _read(stream: Any, given_up: threading.Event) -> Reply:
+    if stream is None:
+        raise BedrockFailed("broken", "its answer held no stream.")
+    with closing(stream):
+        return _reply(_events(stream, given_up))
+
+
+def _events(stream: Any, given_up: threading.Event) -> Iterator[Mapping[str, Any]]:
+    begun = False
+    try:
+        for event in stream:
+            if given_up.is_set():
+                raise BedrockFailed("fatal", "it was cancelled.")
+            begun = True
+            yield mapping(event)
+    except BedrockFailed:
+        raise
+    except Exception as error:
+        raise explained(error, begun=begun) from error
+
+
+def _reply(events: Iterator[Mapping[str, Any]]) -> Reply:
     words: list[str] = []
     stop, tool_call, usage = "", False, mapping(None)
-    for event in stream:
-        if given_up.is_set():
-            raise BedrockFailed("fatal", "it was cancelled.")
+    for event in events:
         match event:
             case {"contentBlockStart": {"start": {"toolUse": _}}}:
                 tool_call = True
@@ -145,14 +170,10 @@ def _read(stream: Any, given_up: threading.Event) -> Reply:
                 pass  # thinking among them, which is no text
     if not stop:
         raise BedrockFailed("broken", "its answer broke off before the end.")
-    return Reply("".join(words), stop, tool_call, _tokens(usage, "in"), _tokens(usage, "out"))
+    sent = _tokens(usage, "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+    return Reply(well_formed("".join(words)), stop, tool_call, sent, _tokens(usage, "outputTokens"))
 
 
-def _tokens(usage: Mapping[str, Any], way: str) -> int:
-    """Count what was billed; input from a cache is counted apart by the service."""
-    names = (
-        ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-        if way == "in"
-        else ("outputTokens",)
-    )
-    return sum(n for name in names if isinstance(n := usage.get(name), int))
+def _tokens(usage: Mapping[str, Any], *names: str) -> int:
+    """Count what was billed; input that came from a cache is counted apart by the service."""
+    return sum(n for name in names if type(n := usage.get(name)) is int and n > 0)

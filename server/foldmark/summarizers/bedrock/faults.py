@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 from foldmark.errors import SummarizerUnavailable
 from foldmark.transcripts.fields import mapping
 
-Kind: TypeAlias = Literal["busy", "broken", "too_long", "fatal"]
-"""busy: wait and ask again. broken: ask once more. too_long: ask for less. fatal: tell the user."""
+Kind: TypeAlias = Literal["busy", "broken", "slow", "too_long", "fatal"]
+"""busy: wait and ask again. broken: ask once more. slow: ask once more, then for less. too_long:
+ask for less. fatal: tell the user."""
 
 _TOO_LONG = (
     *("prompt is too long", "input is too long", "input tokens exceeded", "maximum context length"),
@@ -38,8 +39,18 @@ class BedrockFailed(SummarizerUnavailable):
         self.short = f"{what} {advice}".strip()
 
 
-def explained(error: Exception) -> BedrockFailed:
-    """Make of what boto3 raised, or of what urllib3 raised under it, an error to act on."""
+def explained(error: Exception, *, begun: bool = False) -> BedrockFailed:
+    """Make of what boto3 raised, or of what urllib3 raised under it, an error to act on.
+
+    Once an answer has `begun` it is paid for, so even a busy service is asked only once more.
+    """
+    failed = _explained(error)
+    if begun and failed.kind == "busy":
+        failed.kind = "broken"
+    return failed
+
+
+def _explained(error: Exception) -> BedrockFailed:
     response = mapping(getattr(error, "response", None))
     told = mapping(response.get("Error"))
     code = str(told.get("Code") or type(error).__name__)
@@ -47,10 +58,12 @@ def explained(error: Exception) -> BedrockFailed:
     about = f"{code}: {said!r}."
     status = mapping(response.get("ResponseMetadata")).get("HTTPStatusCode")
     name = code[:1].upper() + code[1:]  # in a stream codes begin with a small letter
+    if said.startswith("Invalid endpoint:"):
+        return BedrockFailed("fatal", f"it cannot be reached ({about})", _REACH)
     for known, kind, advice in _BY_NAME:
         if re.fullmatch(known, name):
             return _refined(kind, about, said, advice)
-    if isinstance(status, int) and status >= 500:
+    if isinstance(status, int) and (status >= 500 or status == 429):
         return BedrockFailed("busy", f"the service failed ({about})", _LATER)
     return BedrockFailed("fatal", f"it answered with {about}")
 
@@ -103,7 +116,8 @@ _REACH = (
 _BY_NAME: tuple[tuple[str, Kind, str], ...] = (
     (r"ThrottlingException|TooManyRequestsException|ModelNotReadyException", "busy", _LATER),
     (r"ServiceUnavailableException|InternalServerException|InternalFailure", "busy", _LATER),
-    (r"ModelTimeoutException|ModelErrorException|ModelStreamErrorException", "broken", _LATER),
+    (r"ModelTimeoutException|ModelErrorException", "slow", _LATER),
+    (r"ModelStreamErrorException", "broken", _LATER),
     (r"EventStreamError|ProtocolError|IncompleteRead|ParserError", "broken", _LATER),
     (r"ChecksumMismatch|ResponseStreamingError|ConnectionClosedError|InvalidHeadersLength|InvalidPayloadLength",
      "broken", _LATER),
@@ -125,5 +139,6 @@ _BY_NAME: tuple[tuple[str, Kind, str], ...] = (
     (r"ProfileNotFound", "fatal", "AWS_PROFILE names a profile that ~/.aws/config does not have."),
     (r"InvalidEndpointConfigurationError", "fatal",
      "A bearer token needs an endpoint with https; see AWS_ENDPOINT_URL_BEDROCK_RUNTIME."),
-    (r"EndpointConnectionError|ConnectTimeoutError|ProxyConnectionError|SSLError", "fatal", _REACH),
+    (r"EndpointConnectionError|ConnectTimeoutError|ProxyConnectionError", "broken", _REACH),
+    (r"SSLError", "fatal", _REACH),
 )  # fmt: skip

@@ -1,7 +1,8 @@
 """What is known of the models that Bedrock serves: their windows, and how densely they read.
 
-An id may carry a region's prefix or be the ARN of a profile. Where it names no model, the least
-that current models offer is assumed; the settings can say more.
+An id may carry a region's prefix or be the ARN of a profile. One that names no model most likely
+stands for a Claude, which needs room to think; of a model that nobody knows the least that current
+ones offer is assumed. The settings can say more.
 """
 
 import re
@@ -33,6 +34,7 @@ _KNOWN: tuple[tuple[str, Model], ...] = (
     (r"nova-(?:lite|pro)", Model(300_000, 5_000)),
     (r"nova-premier", Model(1_000_000, 10_000)),
     (r"nova-2-lite", Model(1_000_000, 64_000)),
+    (r":(?:application-inference-profile|provisioned-model)/", Model(128_000, 16_000, _DENSE)),
 )  # fmt: skip
 _UNKNOWN = Model(128_000, 4_096, _DENSE)
 

@@ -3,15 +3,21 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from foldmark.summarizers.bedrock.client import connect
 from foldmark.summarizers.bedrock.faults import BedrockFailed, explained
 
-State: TypeAlias = Literal["ok", "missing", "unknown"]
+State: TypeAlias = Literal["ok", "problem", "unknown"]
 
-_PREFIX = re.compile(r"^(?:[a-z-]+\.)?(?=anthropic\.)")
+_PROFILE = re.compile(
+    r"(?:arn:aws[\w-]*:bedrock:[\w-]*:\d*:inference-profile/)?"
+    r"(?P<prefix>(?:us|eu|apac|jp|au|ca|in|us-gov|global)\.)?(?P<model>anthropic\..+)"
+)
+_NOT_FREE = "cannot be known without spending tokens"
+_SILENCE = 20  # seconds that a person waits for a hanging endpoint
 _HELLO = {"converse": {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}}
 
 
@@ -32,19 +38,14 @@ def findings(model: str, region: str) -> Iterator[Finding]:
     """
     yield (credentials := _credentials())
     try:
-        client = connect(region)
+        client = connect(region, silence=_SILENCE)
     except Exception as error:
-        yield Finding("region", "missing", explained(error).short)
+        yield Finding("region", "problem", explained(error).short)
         return
-    yield Finding("region", "ok", str(client.meta.region_name))
-    if credentials.state != "ok":
-        return
-    if "anthropic." not in model or model.startswith("arn:"):
-        yield Finding(
-            "model", "unknown", f"access to {model!r} cannot be known without spending tokens"
-        )
-        return
-    yield _access(client, model)
+    with closing(client):
+        yield Finding("region", "ok", str(client.meta.region_name))
+        if credentials.state == "ok":
+            yield _access(client, model)
 
 
 def _credentials() -> Finding:
@@ -57,20 +58,28 @@ def _credentials() -> Finding:
     try:
         found: Any = boto3.Session().get_credentials()
     except Exception as error:
-        return Finding("credentials", "missing", explained(error).short)
+        return Finding("credentials", "problem", explained(error).short)
     if found is None:
-        return Finding("credentials", "missing", explained(NoCredentialsError()).short)
+        return Finding("credentials", "problem", explained(NoCredentialsError()).short)
     return Finding("credentials", "ok", f"found by {found.method}")
 
 
 def _access(client: Any, model: str) -> Finding:
+    found = _PROFILE.fullmatch(model)
+    if not found:
+        return Finding("model", "unknown", f"access to {model!r} {_NOT_FREE}")
     try:
-        client.count_tokens(modelId=_PREFIX.sub("", model), input=_HELLO)
+        client.count_tokens(modelId=found["model"], input=_HELLO)
     except Exception as error:
         return _refused(explained(error), model)
-    finally:
-        client.close()
-    return Finding("model", "ok", f"{model!r} answers these credentials in this region")
+    if found["prefix"]:
+        return Finding("model", "ok", f"{found['model']!r} answers these credentials")
+    return Finding(
+        "model",
+        "unknown",
+        f"{model!r} is there; most models are only served through a profile, an id with a prefix "
+        f"such as us. or eu., and whether this one is {_NOT_FREE}",
+    )
 
 
 def _refused(error: BedrockFailed, model: str) -> Finding:
@@ -83,7 +92,5 @@ def _refused(error: BedrockFailed, model: str) -> Finding:
             "bedrock:CountTokens, which would tell for free",
         )
     if "counting tokens" in said:
-        return Finding(
-            "model", "unknown", f"access to {model!r} cannot be known without spending tokens"
-        )
-    return Finding("model", "missing", said)
+        return Finding("model", "unknown", f"access to {model!r} {_NOT_FREE}")
+    return Finding("model", "problem", said)

@@ -9,12 +9,15 @@ a call that broke off, or a process that died, goes on behind the last notes.
 """
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from foldmark import render
-from foldmark.errors import SummaryRejected
+from foldmark.errors import StoreError, SummaryRejected
 from foldmark.messages import Message
 from foldmark.offload import offload
 from foldmark.reasoning import Readable, strip_all
@@ -24,11 +27,13 @@ from foldmark.summarizers.bedrock.asking import Patience
 from foldmark.summarizers.bedrock.client import Asked, Question, Reply
 from foldmark.summarizers.bedrock.faults import BedrockFailed
 from foldmark.summarizers.bedrock.window import Window
-from foldmark.summary import Draft, Request, Usage, accept, prose
+from foldmark.summary import END_MARK, Draft, Request, Usage, accept, prose
 
 Effort: TypeAlias = Literal["", "low", "medium", "high", "xhigh", "max"]
 
 _SHOWN = 3_000  # characters of a tool's input, of its output, and of thinking
+
+_LONGEST = 3  # times its budget is more than a summary may have
 
 _REFUSALS = ("refusal", "content_filtered", "guardrail_intervened")
 _REFUSED = frozenset({"refusal_or_error", *(f"stop:{stop}" for stop in _REFUSALS)})
@@ -76,16 +81,11 @@ class Bedrock:
         """
         measured = await request.memory.measured(self._options.model)
         writer = _Writer(self._options, self._client, self._patience, request, measured)
-        drafts = await request.memory.drafts()
-        written = ""
-        if drafts:
-            async for told in writer.record():
-                written = told.digest if told.digest in drafts else written
+        written, notes = await writer.resumed()
         async for told in writer.record():
             if written:
-                writer.pass_over(told)
                 if told.digest == written:
-                    writer.notes, written = drafts[written], ""
+                    writer.notes, written = notes, ""
             else:
                 await writer.add(told)
         return await writer.finish()
@@ -100,7 +100,6 @@ class _Told:
     """
 
     message: Message
-    chars: int
     units: float
     digest: str
     read: int
@@ -126,34 +125,52 @@ class _Writer:
             models.known(options.model),
             context=options.context,
             output=options.output,
+            budget=request.budget,
             measured=measured,
         )
         self._system = prompt.system(request.budget)
         self._waiting: list[_Told] = []
         self._size = 0.0  # of those, in units
-        self._source = 0
         self._usage = Usage()
+        self._anchors = request.ledger.anchors()
+        self._earlier = self._clean(request.earlier)
         self.notes = ""
 
     async def record(self) -> AsyncGenerator[_Told]:
         """Read the messages, and measure them as the model is to read them."""
-        own = frozenset[str]()
         digest = hashlib.blake2b(digest_size=16)
         for setting in (self._options.model, self._system, self._request.instructions):
             digest.update(setting.encode(errors="replace") + b"\0")
-        read = 0
+        read, own = 0, frozenset[str]()
         async for batch in self._request.folded():
             for message in batch:
+                if calls := render.own_calls([message]):
+                    own |= calls
+            texts = await offload(self._texts, batch, own)
+            for message, text in zip(batch, texts, strict=True):
                 read += 1
-                own |= render.own_calls([message])
-                if text := _record([message], self._options.reasoning, own):
+                if text:
                     digest.update(text.encode(errors="replace") + b"\0")
-                    units = models.units(text)
-                    yield _Told(message, len(text), units, digest.hexdigest(), read, own)
+                    yield _Told(message, models.units(text), digest.hexdigest(), read, own)
 
-    def pass_over(self, told: _Told) -> None:
-        """Count a message that the notes already cover."""
-        self._source += told.chars
+    async def resumed(self) -> tuple[str, str]:
+        """Find the last notes that were kept of this very record: their digest, and themselves.
+
+        Notes on all of it were a summary, had they been good enough for one.
+        """
+        drafts = await self._request.memory.drafts()
+        kept, last = "", ""
+        if drafts:
+            async for told in self.record():
+                kept, last = (told.digest if told.digest in drafts else kept), told.digest
+        if kept and kept == last:
+            try:
+                accept(
+                    self._draft(drafts[kept]), source=self._request.source, anchors=self._anchors
+                )
+            except SummaryRejected:
+                return "", ""
+        return kept, drafts.get(kept, "")
 
     async def add(self, told: _Told) -> None:
         """Take the next message; write a piece first if there is no more room."""
@@ -165,29 +182,36 @@ class _Writer:
     async def finish(self) -> Draft:
         """Write what still waits; the notes are then the summary."""
         if self._waiting:
-            await self._write()
-        return Draft(self.notes, "end_turn", prompt=self._system, usage=self._usage)
+            await self._write(last=True)
+        return self._draft(self.notes)
 
-    async def _write(self) -> None:
+    async def _write(self, *, last: bool = False) -> None:
         """Bring the waiting messages into the notes, in smaller pieces where they do not fit."""
         pieces, self._waiting, self._size = [self._waiting], [], 0.0
         while pieces:
             piece = pieces.pop(0)
-            size = min(sum(told.units for told in piece), self._room())
-            try:
-                self.notes = await self._written(piece)
-            except BedrockFailed as error:
-                if error.kind != "too_long" or not self._window.halve(size):
-                    raise
-                middle = len(piece) // 2
-                pieces = [half for half in (piece[:middle], piece[middle:]) if half] + pieces
+            size = sum(told.units for told in piece)
+            if len(piece) > 1 and size > self._room():
+                pieces = [*_halves(piece), *pieces]
                 continue
-            await self._request.memory.keep(piece[-1].digest, self.notes)
-            self._source += sum(told.chars for told in piece)
-            if self._request.progress:
-                await self._request.progress("summarizing", piece[-1].read, self._request.total)
+            await self._report(piece[0].read - 1)
+            try:
+                self.notes = await self._written(piece, last=last and not pieces)
+            except BedrockFailed as error:
+                smaller = min(size, self._room())
+                if error.kind not in ("too_long", "slow") or not self._window.halve(smaller):
+                    raise
+                pieces = [*_halves(piece), *pieces]
+                continue
+            with suppress(StoreError):  # what is written counts, kept or not
+                await self._request.memory.keep(piece[-1].digest, self.notes)
+            await self._report(piece[-1].read)
 
-    async def _written(self, piece: Sequence[_Told]) -> str:
+    async def _report(self, read: int) -> None:
+        if self._request.progress:
+            await self._request.progress("summarizing", read, self._request.total)
+
+    async def _written(self, piece: Sequence[_Told], *, last: bool) -> str:
         """Ask for the notes up to the end of a piece; after a refusal once more, without thinking.
 
         Raises:
@@ -196,16 +220,15 @@ class _Writer:
 
         """
         record = await offload(self._record, piece, self._options.reasoning)
-        source = self._source + len(record)
         try:
-            return self._judged(await self._answer(record), source)
+            return self._judged(await self._answer(record), last=last)
         except SummaryRejected as error:
             if error.code not in _REFUSED:
                 raise
             without = await offload(self._record, piece, "drop")
             if without in ("", record):
                 raise
-            return self._judged(await self._answer(without), source)
+            return self._judged(await self._answer(without), last=last)
 
     async def _answer(self, record: str) -> Reply:
         """Ask about one record; with more room for the answer if it was cut off."""
@@ -215,15 +238,15 @@ class _Writer:
             prompt.user(
                 self._fitted(record),
                 so_far=self.notes,
-                earlier="" if self.notes else self._request.earlier,
+                earlier="" if self.notes else self._earlier,
                 instructions=self._clean(self._request.instructions),
             ),
             self._window.output,
             self._options.effort,
         )
         reply = await self._ask(question)
-        if reply.stop == "max_tokens" and self._window.widen():
-            reply = await self._ask(replace(question, max_tokens=self._window.output))
+        if reply.stop == "max_tokens" and self._window.wider > question.max_tokens:
+            reply = await self._ask(replace(question, max_tokens=self._window.wider))
         if reply.stop == "model_context_window_exceeded":
             raise BedrockFailed("too_long", "the model's window was full before its answer ended.")
         return reply
@@ -234,32 +257,46 @@ class _Writer:
             self._usage.input_tokens + reply.input_tokens,
             self._usage.output_tokens + reply.output_tokens,
         )
-        if reply.input_tokens:
-            units = models.units(question.system) + models.units(question.user)
-            self._window.bill(units, reply.input_tokens)
-            await self._request.memory.measure(question.model, units, reply.input_tokens)
+        units = models.units(question.system) + models.units(question.user)
+        if self._window.bill(units, reply.input_tokens):
+            with suppress(StoreError):  # no figure is worth an answer that is paid for
+                await self._request.memory.measure(question.model, units, reply.input_tokens)
         return reply
 
-    def _judged(self, reply: Reply, source: int) -> str:
+    def _judged(self, reply: Reply, *, last: bool) -> str:
         # Nobody set a stop sequence, so one that stopped it is none of ours.
         stop = "stop_sequence of nobody's" if reply.stop == "stop_sequence" else reply.stop
         draft = Draft(reply.text, stop, reply.tool_call, self._system, ends=True)
+        text = redacted(prose(reply.text))
         try:
-            accept(draft, source=source)
+            accept(draft, source=self._request.source, anchors=self._anchors if last else ())
+            if len(text) > _LONGEST * self._request.budget:
+                raise SummaryRejected("too_long", f"it has {len(text):,} characters")
         except SummaryRejected as error:
             advice = f"{_ADVICE.get(error.code, '')} Call again, or pass a `summary` of your own"
             raise SummaryRejected(error.code, error.reason, advice.strip()) from None
-        return redacted(prose(reply.text))
+        return text
+
+    def _draft(self, notes: str) -> Draft:
+        """Hand notes over in their tags, as they may hold such a tag themselves."""
+        text = f"<summary>\n{notes}\n{END_MARK}"
+        return Draft(text, "end_turn", prompt=self._system, ends=True, usage=self._usage)
+
+    def _texts(self, batch: Sequence[Message], own: frozenset[str]) -> list[str]:
+        readable = self._options.reasoning
+        return [_record([message], readable, own, self._clean) for message in batch]
 
     def _record(self, piece: Sequence[_Told], readable: Readable) -> str:
-        return self._clean(_record([told.message for told in piece], readable, piece[-1].own))
+        messages = [told.message for told in piece]
+        return _record(messages, readable, piece[-1].own, self._clean)
 
     def _clean(self, text: str) -> str:
         return redacted(text) if self._options.redact else text
 
     def _room(self) -> float:
         """Tell how much text fits beside the orders and the notes, in units."""
-        return self._window.room(self._system + (self.notes or self._request.earlier))
+        beside = (self._system, self._request.instructions, self.notes or self._earlier)
+        return self._window.room("".join(beside))
 
     def _fitted(self, record: str) -> str:
         """Cut one message that is longer than a piece; its middle stays in the log."""
@@ -267,14 +304,25 @@ class _Writer:
         return render.shortened(record, int(len(record) * min(room / max(units, 1), 1)))
 
 
-def _record(messages: Sequence[Message], readable: Readable, own: frozenset[str]) -> str:
+def _record(
+    messages: Sequence[Message], readable: Readable, own: frozenset[str], clean: render.Clean
+) -> str:
     """Write messages for the model, the answers of Foldmark's own tools left out.
 
     With `label` thinking is rendered from the block itself, so that no text can forge its label.
     """
     told = messages if readable == "label" else list(strip_all(messages, readable="drop"))
-    open_ended = _never_answered(told)
-    return render.record(told, limit=_SHOWN, echo=False, own=own, unanswered=open_ended)
+    return render.record(
+        told, limit=_SHOWN, echo=False, own=own, unanswered=_never_answered(told), clean=clean
+    )
+
+
+def _halves(piece: list[_Told]) -> list[list[_Told]]:
+    """Part a piece between two messages, about where half of its text is."""
+    sizes = list(accumulate(told.units for told in piece))
+    middle = bisect_left(sizes, sizes[-1] / 2)
+    middle = min(max(middle, 1), len(piece) - 1)
+    return [part for part in (piece[:middle], piece[middle:]) if part]
 
 
 def _never_answered(messages: Sequence[Message]) -> frozenset[str]:
