@@ -62,19 +62,19 @@ def test_the_doctor_asks_bedrock_only_what_is_free(host: Host, aws: FakeBedrock)
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        pytest.param({"FOLDMARK_REDACT": "maybe"}, r"missing +settings.*'on', 'off'", id="setting"),
-        pytest.param({"AWS_ACCESS_KEY_ID": ""}, r"missing +credentials.*aws sso login", id="keys"),
+        pytest.param({"FOLDMARK_REDACT": "maybe"}, r"problem +settings.*'on', 'off'", id="setting"),
+        pytest.param({"AWS_ACCESS_KEY_ID": ""}, r"problem +credentials.*aws sso login", id="keys"),
         pytest.param(
             {"AWS_REGION": "", "AWS_DEFAULT_REGION": ""},
-            r"missing +region.*AWS_REGION",
+            r"problem +region.*AWS_REGION",
             id="region",
         ),
         pytest.param(
             {"FOLDMARK_BEDROCK_MODEL": "us.anthropic.claude-nothing-9"},
-            r"missing +model.*FOLDMARK_BEDROCK_MODEL",
+            r"problem +model.*FOLDMARK_BEDROCK_MODEL",
             id="no such model",
         ),
-        pytest.param({"FOLDMARK_DB": "/dev/null/x.db"}, r"missing +database", id="database"),
+        pytest.param({"FOLDMARK_DB": "/dev/null/x.db"}, r"problem +database", id="database"),
     ],
 )
 def test_the_doctor_says_what_is_missing(
@@ -98,3 +98,20 @@ def test_the_doctor_says_what_cannot_be_known_for_free(host: Host, aws: FakeBedr
 
     assert re.search(r"unknown +model.*without spending tokens", told)
     assert not aws.requests
+
+
+@pytest.mark.parametrize(
+    ("model", "state"),
+    [
+        ("eu.anthropic.claude-sonnet-4-6", "ok"),
+        ("arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-sonnet-4-6", "ok"),
+        ("anthropic.claude-sonnet-4-6", "unknown"),
+        ("bogus.anthropic.claude-sonnet-4-6", "unknown"),
+    ],
+)
+def test_the_doctor_does_not_vouch_for_an_id_that_was_not_tried(
+    host: Host, aws: FakeBedrock, model: str, state: str
+):
+    assert re.search(
+        rf"{state} +model", doctor(host, {**aws.environ, "FOLDMARK_BEDROCK_MODEL": model})
+    )

@@ -102,7 +102,11 @@ def compact(
         int, typer.Option(min=0, max=1_000_000, help="Recent tokens to keep word for word.")
     ] = 8000,
     summarizer: Annotated[
-        Choice, typer.Option(help="auto: your summary if there is one, else extractive (offline).")
+        Choice,
+        typer.Option(
+            help="auto: your summary if there is one, else Bedrock if set up, else extractive "
+            "(offline)."
+        ),
     ] = "auto",
     preview: Annotated[bool, typer.Option("--preview", help="Show, and change nothing.")] = False,
     json: AsJson = False,
@@ -224,7 +228,7 @@ def doctor() -> None:
     async def look() -> bool:
         found = [finding async for finding in doctor.findings(os.environ)]
         tables.findings(found)
-        return any(finding.state == "missing" for finding in found)
+        return any(finding.state == "problem" for finding in found)
 
     with exits():
         if asyncio.run(look()):

@@ -18,7 +18,7 @@ async def findings(environ: Mapping[str, str]) -> AsyncGenerator[Finding]:
     try:
         chosen = settings.read(environ)
     except FoldmarkError as error:
-        yield Finding("settings", "missing", str(error))
+        yield Finding("settings", "problem", str(error))
         return
     yield Finding("settings", "ok", "every value makes sense")
     try:
@@ -26,7 +26,7 @@ async def findings(environ: Mapping[str, str]) -> AsyncGenerator[Finding]:
             held = len(await store.sessions())
         yield Finding("database", "ok", f"{str(chosen.database)!r} holds {held:,} sessions")
     except FoldmarkError as error:
-        yield Finding("database", "missing", str(error))
+        yield Finding("database", "problem", str(error))
     projects = chosen.folders.projects
     if projects.is_dir():
         yield Finding("transcripts", "ok", f"Claude Code keeps its sessions in {str(projects)!r}")

@@ -26,7 +26,8 @@ async def open_engine(environ: Mapping[str, str], *also_allowed: Path) -> AsyncG
     chosen = settings.read(environ)
     async with open_store(chosen.database) as store:
         folders = replace(chosen.folders, allowed=(*chosen.folders.allowed, *also_allowed))
-        model = Bedrock(chosen.bedrock, Client(chosen.region)) if chosen.bedrock else None
+        client = Client(chosen.region)
+        model = Bedrock(chosen.bedrock, client) if chosen.bedrock else None
         engine = Sessions(
             store,
             folders,
@@ -38,3 +39,4 @@ async def open_engine(environ: Mapping[str, str], *also_allowed: Path) -> AsyncG
             yield engine
         finally:
             await engine.stop()
+            client.close()

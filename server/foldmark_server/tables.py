@@ -20,7 +20,7 @@ _STATUS = {
     "running": "Another Foldmark is compacting",
 }
 _FOUND_BY = {"transcript_path": "the path you gave", "session_id": "the id you gave"}
-_STATES = {"ok": "green", "missing": "bold red", "unknown": "yellow"}
+_STATES = {"ok": "green", "problem": "bold red", "unknown": "yellow"}
 _STYLES = {"user": "cyan", "assistant": "green", "summary": "magenta", "marker": "yellow"}
 
 
@@ -135,9 +135,16 @@ def _facts(done: Compaction) -> list[tuple[str, str]]:
         ("found by", found),
         ("tokens", f"about {done.tokens_before:,} before, {done.tokens_after:,} after{shrunk}"),
         ("messages", f"{done.messages_folded:,} folded, {done.messages_kept:,} kept as they are"),
+        ("billed", _billed(done)),
         ("compaction", done.compaction_id),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _billed(done: Compaction) -> str:
+    if not done.input_tokens:
+        return ""
+    return f"{done.input_tokens:,} tokens read by the model, {done.output_tokens:,} written"
 
 
 def _next_step(done: Compaction) -> str:

@@ -68,8 +68,8 @@ async def compact_session(
     """Fold the older part of a session behind a summary.
 
     Loses nothing: every message stays readable with get_history, and a failed attempt changes
-    nothing. With no arguments it takes the session you are in. Takes seconds; on status `running`
-    call again to join.
+    nothing. With no arguments it takes the session you are in. Takes seconds, with a model
+    minutes; on status `running` call again to join.
     """
     services = ctx.request_context.lifespan_context
     which = Which(session_id or "", transcript_path or "", messages)
