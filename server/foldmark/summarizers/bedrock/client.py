@@ -119,7 +119,8 @@ def connect(region: str, *, silence: int = _SILENCE) -> Any:
     import boto3
     from botocore.config import Config
 
-    return boto3.Session().client(
+    session: Any = boto3.Session()
+    return session.client(
         "bedrock-runtime",
         region_name=region or None,
         config=Config(

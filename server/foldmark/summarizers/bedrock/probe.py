@@ -56,7 +56,8 @@ def _credentials() -> Finding:
     if os.environ.get("AWS_BEARER_TOKEN_BEDROCK"):
         return Finding("credentials", "ok", "the bearer token in AWS_BEARER_TOKEN_BEDROCK")
     try:
-        found: Any = boto3.Session().get_credentials()
+        session: Any = boto3.Session()
+        found = session.get_credentials()
     except Exception as error:
         return Finding("credentials", "problem", explained(error).short)
     if found is None:
