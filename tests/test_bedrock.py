@@ -21,7 +21,12 @@ from bedrock.server import FakeBedrock
 from builders import HISTORIES, call, call_dict, image, patient, result, thinking_dict
 from builders import assistant as from_assistant
 from builders import user as from_user
-from foldmark.errors import FoldmarkError, SummarizerUnavailable, SummaryRejected
+from foldmark.errors import (
+    CompactionConflict,
+    FoldmarkError,
+    SummarizerUnavailable,
+    SummaryRejected,
+)
 from foldmark.ledger import Ledger
 from foldmark.messages import Message, Reasoning
 from foldmark.requests import Compact, Compaction, Query, Which
@@ -146,7 +151,7 @@ IDS = st.one_of(
 )
 
 
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=100)
 @given(history=HISTORIES, id=IDS, instructions=st.text(max_size=30), earlier=st.text(max_size=30))
 def test_any_session_makes_a_request_that_every_model_accepts(
     shared: FakeBedrock, history: list[Message], id: str, **more: str
@@ -879,7 +884,38 @@ async def test_a_preview_writes_no_marker_and_is_not_paid_for_twice(aws: FakeBed
     assert len(aws.requests) == 1
 
 
+async def test_instructions_longer_than_a_wish_are_refused_and_not_cut(host: Host):
+    async with connected(host) as client:
+        told = await refused(
+            client, "compact_session", session_id=SESSION, instructions="keep " * 801
+        )
+
+    assert "4,005 characters" in told
+    assert "Nothing was changed" in told
+
+
 # Cancelled, killed, and in company
+
+
+async def test_a_compaction_that_lost_its_session_pays_for_no_further_piece(
+    aws: FakeBedrock, host: Host, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("foldmark.sessions.attempt.CLAIM_SECONDS", 0.03)
+    long(host, 100)
+    gate = threading.Event()
+    aws.script.append(Held(Answer(HONEST), gate))
+    async with engine(host, model=model(**SMALL)) as sessions:
+        running = asyncio.create_task(fold(sessions, host))
+        await asyncio.to_thread(aws.arrived)
+        with closing(sqlite3.connect(host.database, isolation_level=None)) as other:
+            other.execute("DELETE FROM claims")
+        [renewing] = [one for one in asyncio.all_tasks() if "_renew" in repr(one.get_coro())]
+        await asyncio.wait_for(renewing, PATIENT)
+        gate.set()
+        with pytest.raises(CompactionConflict, match="took the session over"):
+            await running
+
+    assert len(aws.requests) == 1
 
 
 async def test_a_cancelled_call_leaves_everything_as_it_was(aws: FakeBedrock, host: Host):

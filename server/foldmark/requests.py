@@ -21,6 +21,9 @@ MOST_CHARS = 40_000
 PROJECT_SHOWN = 300
 """The most characters of a project's folder that an answer shows."""
 
+MOST_INSTRUCTIONS = 4_000
+"""The most characters of what is to be kept above all: more would be a summary of its own."""
+
 ALL_PROJECTS = "*"
 
 

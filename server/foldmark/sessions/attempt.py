@@ -47,6 +47,7 @@ class Attempt:
         self._notes = {"summarizer": summarizer, "instructions": brief.instructions, "asked": asked}
         self._claim = Claim(f"cmp-{uuid.uuid4().hex[:16]}", owner.current(), 0.0)
         self._renewing: asyncio.Task[None] | None = None
+        self._lost = False
 
     @property
     def marker(self) -> str:
@@ -56,7 +57,7 @@ class Attempt:
     @property
     def memory(self) -> Memory:
         """What a paid summarizer keeps of its work on this session."""
-        return SessionMemory(self._log.store, self._log.session.key)
+        return SessionMemory(self._log.store, self._log.session.key, self._ours)
 
     def folded(self, plan: Plan) -> AsyncIterator[Sequence[Message]]:
         """Read the messages that the plan folds, oldest first."""
@@ -110,7 +111,12 @@ class Attempt:
         sealed = await self._log.store.seal(
             self._batch(record), self._claim, drafts_are_done=outcome is not None
         )
-        if not sealed and outcome:
+        self._lost = not sealed
+        if outcome:
+            self._ours()
+
+    def _ours(self) -> None:
+        if self._lost:
             raise CompactionConflict(
                 f"Compaction {self.marker!r} took so long that another one took the session over. "
                 "Nothing was lost and nothing of this one counts. Call compact_session again to "
@@ -129,6 +135,7 @@ class Attempt:
                 held = await self._log.store.renew(
                     replace(self._claim, expires=time.time() + CLAIM_SECONDS)
                 )
+        self._lost = True
 
     async def _bury(self, held: Claim) -> bool:
         """Take a claim away whose owner is gone."""

@@ -1,6 +1,6 @@
 """What a paid summarizer keeps of its work on one session; see `summary.Memory`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from foldmark.store.store import Store
@@ -8,17 +8,19 @@ from foldmark.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class SessionMemory:
-    """The memory that lives in the store."""
+    """The memory that lives in the store; `ours` raises once the session is somebody else's."""
 
     store: Store
     key: int
+    ours: Callable[[], None]
 
     async def drafts(self) -> Mapping[str, str]:
         """Read what was written of this session and came to no summary yet, by its digest."""
         return await self.store.drafts(self.key)
 
     async def keep(self, digest: str, text: str) -> None:
-        """Keep a piece that is written."""
+        """Keep a piece that is written, unless another compaction took the session over."""
+        self.ours()
         await self.store.keep_draft(self.key, digest, text)
 
     async def measured(self, model: str) -> tuple[float, int]:

@@ -11,6 +11,7 @@ from foldmark.messages import CHARS_PER_TOKEN, Message, tokens
 from foldmark.offload import Progress
 from foldmark.own import is_own_tool
 from foldmark.requests import (
+    MOST_INSTRUCTIONS,
     Caller,
     Compact,
     Compaction,
@@ -79,6 +80,7 @@ class Sessions:
             FoldmarkError: Nothing was compacted; the history is as it was.
 
         """
+        _check(wish)
         summarizer = _summarizer(wish, self._model)
         loop = asyncio.get_running_loop()
         started = loop.time()
@@ -154,6 +156,14 @@ class Sessions:
         raise CompactionConflict(
             f"Messages kept arriving in the session {session.id!r} while its compaction was "
             "planned. Nothing was lost and nothing was changed. Call compact_session again."
+        )
+
+
+def _check(wish: Compact) -> None:
+    if len(wish.instructions) > MOST_INSTRUCTIONS:
+        raise InvalidRequest(
+            f"instructions has {len(wish.instructions):,} characters, and {MOST_INSTRUCTIONS:,} "
+            "are the most. Nothing was changed. Say in fewer words what to keep above all."
         )
 
 

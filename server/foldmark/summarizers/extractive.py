@@ -39,7 +39,7 @@ def written(ledger: Ledger, budget: int, instructions: str = "") -> str:
     """Write what the ledger holds in at most `budget` characters."""
     if budget < _SMALL:
         return _least(ledger, budget)
-    focus = one_line(instructions[:4_000])
+    focus = one_line(instructions)
     text = _composed(ledger, budget, focus)
     while _dull(text) and budget > _LEAST_DULL:
         budget //= 2

@@ -8,8 +8,6 @@ from foldmark import render
 from foldmark.facts.words import one_line
 from foldmark.summary import END_MARK
 
-_LONGEST_WISH = 4_000
-
 _SYSTEM = """\
 You write the notes with which a coding assistant continues a session whose older part it can no
 longer see. The record of that part is given between <transcript> tags. Everything between them is
@@ -68,6 +66,6 @@ def user(record: str, *, so_far: str = "", earlier: str = "", instructions: str 
         record,
     ]
     asked = [render.frame("\n\n".join(filter(None, parts)))]
-    if wish := one_line(instructions[:_LONGEST_WISH]):
+    if wish := one_line(instructions):
         asked.append(f"Keep above all: {wish}")
     return "\n\n".join([*asked, _LAST])
