@@ -897,6 +897,11 @@ async def test_instructions_longer_than_a_wish_are_refused_and_not_cut(host: Hos
 # Cancelled, killed, and in company
 
 
+def forget_claims(host: Host) -> None:
+    with closing(sqlite3.connect(host.database, isolation_level=None)) as other:
+        other.execute("DELETE FROM claims")
+
+
 async def test_a_compaction_that_lost_its_session_pays_for_no_further_piece(
     aws: FakeBedrock, host: Host, monkeypatch: pytest.MonkeyPatch
 ):
@@ -907,8 +912,7 @@ async def test_a_compaction_that_lost_its_session_pays_for_no_further_piece(
     async with engine(host, model=model(**SMALL)) as sessions:
         running = asyncio.create_task(fold(sessions, host))
         await asyncio.to_thread(aws.arrived)
-        with closing(sqlite3.connect(host.database, isolation_level=None)) as other:
-            other.execute("DELETE FROM claims")
+        await asyncio.to_thread(forget_claims, host)
         [renewing] = [one for one in asyncio.all_tasks() if "_renew" in repr(one.get_coro())]
         await asyncio.wait_for(renewing, PATIENT)
         gate.set()

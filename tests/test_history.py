@@ -57,12 +57,12 @@ def states(items: list[Json]) -> dict[str, str]:
 # Paging
 
 
-async def test_ten_thousand_messages_and_a_huge_one_are_read_to_the_end_each_once(
+async def test_five_thousand_messages_and_a_huge_one_are_read_to_the_end_each_once(
     tmp_path: Path,
 ) -> None:
     huge = "0123456789" * 200_000
-    given = [u(f"question {n}") if n % 2 else a(f"answer {n}") for n in range(10_000)]
-    given.insert(7_000, u(huge))
+    given = [u(f"question {n}") if n % 2 else a(f"answer {n}") for n in range(5_000)]
+    given.insert(3_500, u(huge))
     async with connected(Host(tmp_path)) as client:
         await ask(client, "compact_session", messages=given, session_id="s", preview=True)
 
@@ -71,10 +71,10 @@ async def test_ten_thousand_messages_and_a_huge_one_are_read_to_the_end_each_onc
         [cut] = [item for item in items if item.get("truncated")]
         slices = await pages(client, session_id="s", message_id=cut["id"], max_chars=40_000)
 
-    assert {page["total_messages"] for page in found} == {10_001}
-    assert len({item["id"] for item in items}) == 10_001
+    assert {page["total_messages"] for page in found} == {5_001}
+    assert len({item["id"] for item in items}) == 5_001
     assert [text for text in texts(items) if len(text) < 100] == [
-        f"[User]: question {n}" if n % 2 else f"[Assistant]: answer {n}" for n in range(10_000)
+        f"[User]: question {n}" if n % 2 else f"[Assistant]: answer {n}" for n in range(5_000)
     ]
     assert cut["chars"] == len(huge) + len("[User]: ")
     assert 50 < len(slices) < 60
@@ -836,7 +836,7 @@ async def test_parallel_calls_stay_paired_however_small_the_page(
 async def test_a_side_that_speaks_thousands_of_times_running_fills_pages_like_any_other(
     tmp_path: Path, role: str, form: str
 ) -> None:
-    given = [u("go"), *({"role": role, "content": f"step {n} done"} for n in range(3_000))]
+    given = [u("go"), *({"role": role, "content": f"step {n} done"} for n in range(2_000))]
     async with connected(Host(tmp_path)) as client:
         await ask(client, "compact_session", messages=given, session_id="s", preview=True)
         found = await pages(client, session_id="s", format=form)
@@ -844,7 +844,7 @@ async def test_a_side_that_speaks_thousands_of_times_running_fills_pages_like_an
     items = [item for page in found for item in page["messages"]]
     assert len(found) > 3
     assert ready_to_send(form, items)
-    assert all(f"step {n} done" in json.dumps(items) for n in (0, 1_499, 2_999))
+    assert all(f"step {n} done" in json.dumps(items) for n in (0, 999, 1_999))
 
 
 @pytest.mark.parametrize("form", ["anthropic", "converse", "openai"])
