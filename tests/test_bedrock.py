@@ -144,6 +144,9 @@ def sent(bedrock: FakeBedrock) -> list[str]:
 # The request
 
 
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=30)
+"""Any text, halves of characters among it."""
+
 IDS = st.one_of(
     st.sampled_from(sorted(MODELS)).map(lambda id: f"us.{id}"),
     st.sampled_from(sorted(id for id, one in MODELS.items() if not one.needs_profile)),
@@ -152,9 +155,14 @@ IDS = st.one_of(
 
 
 @settings(patient, max_examples=100)
-@given(history=HISTORIES, id=IDS, instructions=st.text(max_size=30), earlier=st.text(max_size=30))
-def test_any_session_makes_a_request_that_every_model_accepts(
-    shared: FakeBedrock, history: list[Message], id: str, **more: str
+@given(HISTORIES, st.integers(0, 8), IDS, TEXTS, TEXTS)
+def test_any_session_and_cut_makes_a_request_that_every_model_accepts(
+    shared: FakeBedrock,
+    history: list[Message],
+    cut: int,
+    id: str,
+    instructions: str,
+    earlier: str,
 ):
     shared.requests.clear()
     shared.refusals.clear()
@@ -162,7 +170,8 @@ def test_any_session_makes_a_request_that_every_model_accepts(
     writer = model(id)
 
     with suppress(SummaryRejected):  # of so little there is no summary that is smaller
-        asyncio.run(writer.summarize(request(history, **more)))
+        wanted = request(history[:cut], instructions=instructions, earlier=earlier)
+        asyncio.run(writer.summarize(wanted))
 
     assert not shared.refusals
     for one in shared.requests:
