@@ -442,6 +442,15 @@ async def test_a_busy_service_is_asked_again_until_it_answers(aws: FakeBedrock, 
     assert len(aws.requests) == 3
 
 
+async def test_a_service_is_left_alone_for_as_long_as_it_asks(aws: FakeBedrock, host: Host):
+    aws.default = replace(ERRORS["throttled by requests"], retry_after=90_000)
+    async with engine(host, model=model()) as sessions:
+        with pytest.raises(SummarizerUnavailable, match="Wait 90 s and call again"):
+            await fold(sessions, host)
+
+    assert len(aws.requests) == 1
+
+
 async def test_an_answer_that_was_cut_off_is_asked_for_with_more_room(aws: FakeBedrock, host: Host):
     aws.script.append(FAILURES["max_tokens, all on reasoning"])
     async with engine(host, model=model()) as sessions:

@@ -190,6 +190,8 @@ class Handler(BaseHTTPRequestHandler):
         if failure.code:
             body = json.dumps({"message": failure.message}).encode()
             named = {"x-amzn-ErrorType": f"{failure.code}:{_CORAL}"}
+            if failure.retry_after:
+                named["x-amz-retry-after"] = str(failure.retry_after)
             self._send(body, status=failure.status, more=named)
         else:
             self._send(failure.message.encode(), status=failure.status, kind="text/html")

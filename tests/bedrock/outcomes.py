@@ -41,11 +41,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Failure:
-    """An error with its HTTP status; without a code it is a page that some proxy wrote."""
+    """An error with its HTTP status; without a code it is a page that some proxy wrote.
+
+    `retry_after` is the time to be left alone that it asks for, in milliseconds.
+    """
 
     code: str
     message: str
     status: int
+    retry_after: int = 0
 
 
 @dataclass(frozen=True)

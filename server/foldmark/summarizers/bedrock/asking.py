@@ -42,11 +42,21 @@ async def ask(client: Asked, question: Question, patience: Patience) -> Reply:
                 "slow", f"it gave no whole answer within {patience.answer:,.0f} s."
             ) from None
         except BedrockFailed as error:
+            wait = max(random.uniform(pause / 2, pause), error.wait)
             if error.kind in ("broken", "slow") and not broken:
                 broken = True
-            elif error.kind != "busy" or waited + pause > patience.total:
-                raise
-        wait = random.uniform(pause / 2, pause)
+            elif error.kind != "busy" or waited + wait > patience.total:
+                raise _patient(error, waited) from error.__cause__
         await asyncio.sleep(wait)
         waited += wait
         pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def _patient(error: BedrockFailed, waited: float) -> BedrockFailed:
+    """Say how long a busy service was asked, and how long it wants to be left alone."""
+    if error.kind != "busy":
+        return error
+    told = f"{error.what} It was asked again for {waited:,.0f} s."
+    if error.wait:
+        return BedrockFailed("busy", told, f"Wait {error.wait:,.0f} s and call again.")
+    return BedrockFailed("busy", told, error.advice)

@@ -23,12 +23,14 @@ _OTHERWISE = (
 )
 _MODEL = "Set FOLDMARK_BEDROCK_MODEL to one that `aws bedrock list-inference-profiles` shows."
 _MOST_SAID = 400
+_RETRY_AFTER = "x-amz-retry-after"  # in milliseconds
 
 
 class BedrockFailed(SummarizerUnavailable):
     """A call to Bedrock failed; `kind` tells whether asking again can help.
 
-    `short` is the cause and the way out alone, for where nothing was to be written.
+    `what` is the cause and `advice` the way out; `wait` is the time that a busy service asked for,
+    in seconds.
     """
 
     def __init__(self, kind: Kind, what: str, advice: str = "") -> None:
@@ -36,7 +38,13 @@ class BedrockFailed(SummarizerUnavailable):
         said = f"Bedrock wrote no summary: {what} Nothing was lost: the history is as it was."
         super().__init__(" ".join(filter(None, (said, advice, _OTHERWISE))))
         self.kind: Kind = kind
-        self.short = f"{what} {advice}".strip()
+        self.what, self.advice = what, advice
+        self.wait = 0.0
+
+    @property
+    def short(self) -> str:
+        """The cause and the way out alone, for where nothing was to be written."""
+        return f"{self.what} {self.advice}".strip()
 
 
 def explained(error: Exception, *, begun: bool = False) -> BedrockFailed:
@@ -45,6 +53,10 @@ def explained(error: Exception, *, begun: bool = False) -> BedrockFailed:
     Once an answer has `begun` it is paid for, so even a busy service is asked only once more.
     """
     failed = _explained(error)
+    response = mapping(getattr(error, "response", None))
+    headers = mapping(mapping(response.get("ResponseMetadata")).get("HTTPHeaders"))
+    asked = str(headers.get(_RETRY_AFTER, ""))
+    failed.wait = int(asked) / 1000 if asked.isascii() and asked.isdigit() else 0.0
     if begun and failed.kind == "busy":
         failed.kind = "broken"
     return failed
