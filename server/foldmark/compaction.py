@@ -158,10 +158,10 @@ async def draw_up(
         budget,
         plan.source,
         log.memory,
-        brief.instructions,
-        brief.earlier,
-        plan.folded,
-        progress,
+        instructions=brief.instructions,
+        earlier=brief.earlier,
+        total=plan.folded,
+        progress=progress,
     )
     try:
         return await _written(request, plan, summarizer)

@@ -125,8 +125,11 @@ def result_text(result: ToolResult) -> str:
     return "\n".join(filter(None, [words, *map(placeholder, result.attachments)])) or NO_OUTPUT
 
 
-def clip(words: str, limit: int | None) -> str:
-    """Keep the first and the last part of words that are too long, and say how much is gone."""
+def clip(words: str, limit: int | None, *, indent: str = "") -> str:
+    """Keep the first and the last part of words that are too long, and say how much is gone.
+
+    `indent` goes before the last part, which in rendered text may begin inside somebody's words.
+    """
     if limit is None or len(words) <= limit:
         return words
     head, tail = limit - limit // 2, len(words) - limit // 2
@@ -136,18 +139,7 @@ def clip(words: str, limit: int | None) -> str:
         tail += 1
     gone = tail - head
     note = f"[{gone} character{'s' if gone > 1 else ''} omitted]"
-    return "\n".join(filter(None, [words[:head], note, words[tail:]]))
-
-
-def shortened(rendered: str, limit: int) -> str:
-    """Cut rendered text in its middle.
-
-    What follows the cut may be inside somebody's words, so it is indented like them.
-    """
-    if len(rendered) <= limit:
-        return rendered
-    head, tail = limit - limit // 2, len(rendered) - limit // 2
-    return f"{rendered[:head]}\n[{tail - head} characters omitted]\n  {rendered[tail:].lstrip()}"
+    return "\n".join(filter(None, [words[:head], note, f"{indent}{words[tail:]}"]))
 
 
 def _paragraphs(

@@ -1,6 +1,5 @@
 """Adding to the end of the log, inside a transaction that somebody else holds."""
 
-import json
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
@@ -130,7 +129,7 @@ async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Rec
     for id, pos, head, message, raw in await connection.execute_fetchall(
         "SELECT log.id, pos, head, message, raw FROM json_each(?)"
         " CROSS JOIN log ON session = ? AND log.id = value ORDER BY log.id, pos",
-        (json.dumps(sorted(named - {""})), key),
+        (orjson.dumps(sorted(named - {""})).decode(), key),
     ):
         place = Place(pos, head, message, decompress(raw))
         log.known.setdefault(id, []).append(place)

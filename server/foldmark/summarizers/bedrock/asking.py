@@ -4,7 +4,7 @@ import asyncio
 import random
 from dataclasses import dataclass
 
-from foldmark.summarizers.bedrock.client import Asked, Question, Reply
+from foldmark.summarizers.bedrock.client import Client, Question, Reply
 from foldmark.summarizers.bedrock.faults import BedrockFailed
 
 _LONGEST_PAUSE = 20.0  # seconds, as boto3's own
@@ -23,7 +23,7 @@ class Patience:
     answer: float = 900.0
 
 
-async def ask(client: Asked, question: Question, patience: Patience) -> Reply:
+async def ask(client: Client, question: Question, patience: Patience) -> Reply:
     """Ask a busy service again with growing waits, and for an answer that broke off once more.
 
     An answer is paid for even if it breaks off, so it is not asked for a third time.

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from foldmark.offload import offload
 from foldmark.summarizers.bedrock.faults import BedrockFailed, explained
@@ -55,19 +55,6 @@ class Reply:
     output_tokens: int = 0
 
 
-class Asked(Protocol):
-    """Whoever answers questions."""
-
-    async def ask(self, question: Question) -> Reply:
-        """Answer one question.
-
-        Raises:
-            BedrockFailed: There was no whole answer.
-
-        """
-        ...
-
-
 class Client:
     """Bedrock as boto3 reaches it, with all of boto3's ways to authenticate."""
 
@@ -78,9 +65,13 @@ class Client:
         self._turn = threading.Lock()
 
     async def ask(self, question: Question) -> Reply:
-        """Ask, and read the answer as it comes; see `Asked.ask`.
+        """Ask once, and read the answer as it comes.
 
         A caller that is cancelled leaves at once, and the stream is given up at its next event.
+
+        Raises:
+            BedrockFailed: There was no whole answer.
+
         """
         given_up = threading.Event()
         try:

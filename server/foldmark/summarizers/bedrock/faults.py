@@ -4,7 +4,8 @@ Pure: an exception is known by its class's name and by the code and message that
 """
 
 import re
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
 from foldmark.errors import SummarizerUnavailable
 from foldmark.transcripts.fields import mapping
@@ -52,24 +53,23 @@ def explained(error: Exception, *, begun: bool = False) -> BedrockFailed:
 
     Once an answer has `begun` it is paid for, so even a busy service is asked only once more.
     """
-    failed = _explained(error)
     response = mapping(getattr(error, "response", None))
-    headers = mapping(mapping(response.get("ResponseMetadata")).get("HTTPHeaders"))
-    asked = str(headers.get(_RETRY_AFTER, ""))
+    about = mapping(response.get("ResponseMetadata"))
+    failed = _explained(error, mapping(response.get("Error")), about.get("HTTPStatusCode"))
+    asked = str(mapping(about.get("HTTPHeaders")).get(_RETRY_AFTER, ""))
     failed.wait = int(asked) / 1000 if asked.isascii() and asked.isdigit() else 0.0
     if begun and failed.kind == "busy":
         failed.kind = "broken"
     return failed
 
 
-def _explained(error: Exception) -> BedrockFailed:
-    response = mapping(getattr(error, "response", None))
-    told = mapping(response.get("Error"))
+def _explained(error: Exception, told: Mapping[str, Any], status: object) -> BedrockFailed:
     code = str(told.get("Code") or type(error).__name__)
     said = " ".join(str(told.get("Message") or error).split())[:_MOST_SAID]
     about = f"{code}: {said!r}."
-    status = mapping(response.get("ResponseMetadata")).get("HTTPStatusCode")
     name = code[:1].upper() + code[1:]  # in a stream codes begin with a small letter
+    if name == "ValidationException":
+        return _invalid(about, said.lower())
     if said.startswith("Invalid endpoint:"):
         return BedrockFailed("fatal", f"it cannot be reached ({about})", _REACH)
     for known, kind, advice in _BY_NAME:
@@ -87,8 +87,6 @@ def _refined(kind: Kind, about: str, said: str, advice: str) -> BedrockFailed:
             "fatal", f"the account's tokens for today are used up ({about})",
             "They come back within a day; Service Quotas in the AWS console can raise them.",
         )  # fmt: skip
-    if kind == "too_long":
-        return _invalid(about, lowered)
     if "data retention" in lowered:
         advice = "This model needs a data retention mode that its page in the console lets you set."
     return BedrockFailed(kind, about, advice)
@@ -131,10 +129,9 @@ _BY_NAME: tuple[tuple[str, Kind, str], ...] = (
     (r"ModelTimeoutException|ModelErrorException", "slow", _LATER),
     (r"ModelStreamErrorException", "broken", _LATER),
     (r"EventStreamError|ProtocolError|IncompleteRead|ParserError", "broken", _LATER),
-    (r"ChecksumMismatch|ResponseStreamingError|ConnectionClosedError|InvalidHeadersLength|InvalidPayloadLength",
-     "broken", _LATER),
+    (r"ChecksumMismatch|InvalidHeadersLength|InvalidPayloadLength", "broken", _LATER),
+    (r"ResponseStreamingError|ConnectionClosedError", "broken", _LATER),
     (r"ReadTimeoutError|ConnectionError|HTTPClientError", "broken", _LATER),
-    (r"ValidationException", "too_long", ""),
     (r"AccessDeniedException", "fatal",
      "Allow bedrock:InvokeModelWithResponseStream on this model in IAM, and ask for access to it "
      "on the Bedrock console's model access page."),

@@ -23,7 +23,7 @@ _HELLO = {"converse": {"messages": [{"role": "user", "content": [{"text": "hello
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a summary by a model needs, and whether it is there."""
+    """One thing that was looked for, and what was found."""
 
     what: str
     state: State

@@ -24,7 +24,7 @@ from foldmark.reasoning import Readable, strip_all
 from foldmark.redaction import redacted
 from foldmark.summarizers.bedrock import asking, models, prompt
 from foldmark.summarizers.bedrock.asking import Patience
-from foldmark.summarizers.bedrock.client import Asked, Question, Reply
+from foldmark.summarizers.bedrock.client import Client, Question, Reply
 from foldmark.summarizers.bedrock.faults import BedrockFailed
 from foldmark.summarizers.bedrock.window import Window
 from foldmark.summary import END_MARK, Draft, Request, Usage, accept, prose
@@ -65,7 +65,7 @@ class Bedrock:
     name = "bedrock"
     from_ledger = False
 
-    def __init__(self, options: Options, client: Asked, patience: Patience | None = None) -> None:
+    def __init__(self, options: Options, client: Client, patience: Patience | None = None) -> None:
         """Use a client, which opens nothing before the first summary."""
         self._options = options
         self._client = client
@@ -85,7 +85,8 @@ class Bedrock:
         async for told in writer.record():
             if written:
                 if told.digest == written:
-                    writer.notes, written = notes, ""
+                    writer.go_on(notes)
+                    written = ""
             else:
                 await writer.add(told)
         return await writer.finish()
@@ -112,7 +113,7 @@ class _Writer:
     def __init__(
         self,
         options: Options,
-        client: Asked,
+        client: Client,
         patience: Patience,
         request: Request,
         measured: tuple[float, int],
@@ -130,11 +131,10 @@ class _Writer:
         )
         self._system = prompt.system(request.budget)
         self._waiting: list[_Told] = []
-        self._size = 0.0  # of those, in units
         self._usage = Usage()
         self._anchors = request.ledger.anchors()
         self._earlier = self._clean(request.earlier)
-        self.notes = ""
+        self.go_on("")
 
     async def record(self) -> AsyncGenerator[_Told]:
         """Read the messages, and measure them as the model is to read them."""
@@ -172,22 +172,27 @@ class _Writer:
                 return "", ""
         return kept, drafts.get(kept, "")
 
+    def go_on(self, notes: str) -> None:
+        """Begin the next piece behind these notes."""
+        self._notes = notes
+        self._left = self._room()
+
     async def add(self, told: _Told) -> None:
         """Take the next message; write a piece first if there is no more room."""
-        if self._waiting and self._size + told.units > self._room():
+        if self._waiting and told.units > self._left:
             await self._write()
         self._waiting.append(told)
-        self._size += told.units
+        self._left -= told.units
 
     async def finish(self) -> Draft:
         """Write what still waits; the notes are then the summary."""
         if self._waiting:
             await self._write(last=True)
-        return self._draft(self.notes)
+        return self._draft(self._notes)
 
     async def _write(self, *, last: bool = False) -> None:
         """Bring the waiting messages into the notes, in smaller pieces where they do not fit."""
-        pieces, self._waiting, self._size = [self._waiting], [], 0.0
+        pieces, self._waiting = [self._waiting], []
         while pieces:
             piece = pieces.pop(0)
             size = sum(told.units for told in piece)
@@ -196,7 +201,7 @@ class _Writer:
                 continue
             await self._report(piece[0].read - 1)
             try:
-                self.notes = await self._written(piece, last=last and not pieces)
+                self.go_on(await self._written(piece, last=last and not pieces))
             except BedrockFailed as error:
                 smaller = min(size, self._room())
                 if error.kind not in ("too_long", "slow") or not self._window.halve(smaller):
@@ -204,7 +209,7 @@ class _Writer:
                 pieces = [*_halves(piece), *pieces]
                 continue
             with suppress(StoreError):  # what is written counts, kept or not
-                await self._request.memory.keep(piece[-1].digest, self.notes)
+                await self._request.memory.keep(piece[-1].digest, self._notes)
             await self._report(piece[-1].read)
 
     async def _report(self, read: int) -> None:
@@ -237,8 +242,8 @@ class _Writer:
             self._system,
             prompt.user(
                 self._fitted(record),
-                so_far=self.notes,
-                earlier="" if self.notes else self._earlier,
+                so_far=self._notes,
+                earlier="" if self._notes else self._earlier,
                 instructions=self._clean(self._request.instructions),
             ),
             self._window.output,
@@ -267,7 +272,7 @@ class _Writer:
         # Nobody set a stop sequence, so one that stopped it is none of ours.
         stop = "stop_sequence of nobody's" if reply.stop == "stop_sequence" else reply.stop
         draft = Draft(reply.text, stop, reply.tool_call, self._system, ends=True)
-        text = redacted(prose(reply.text))
+        text = self._clean(prose(reply.text))  # it goes to the model again
         try:
             accept(draft, source=self._request.source, anchors=self._anchors if last else ())
             if len(text) > _LONGEST * self._request.budget:
@@ -295,13 +300,13 @@ class _Writer:
 
     def _room(self) -> float:
         """Tell how much text fits beside the orders and the notes, in units."""
-        beside = (self._system, self._request.instructions, self.notes or self._earlier)
+        beside = (self._system, self._request.instructions, self._notes or self._earlier)
         return self._window.room("".join(beside))
 
     def _fitted(self, record: str) -> str:
         """Cut one message that is longer than a piece; its middle stays in the log."""
         units, room = models.units(record), self._room()
-        return render.shortened(record, int(len(record) * min(room / max(units, 1), 1)))
+        return render.clip(record, int(len(record) * min(room / max(units, 1), 1)), indent="  ")
 
 
 def _record(
