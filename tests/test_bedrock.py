@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -486,6 +486,15 @@ def long(host: Host, turns: int = 400) -> None:
     host.save(talk(turns, size=400))
 
 
+@contextmanager
+def smaller(monkeypatch: pytest.MonkeyPatch, tokens: int) -> Generator[tuple[FakeBedrock, Bedrock]]:
+    """Serve a model whose window is smaller than its id tells."""
+    with FakeBedrock(contexts={MODEL.removeprefix("us."): tokens}) as bedrock:
+        for name, value in bedrock.environ.items():
+            monkeypatch.setenv(name, value)
+        yield bedrock, Bedrock(Options(MODEL, output=2_000), Client("us-east-1"), HURRIED)
+
+
 def covered(bedrock: FakeBedrock) -> list[int]:
     """List the questions in all requests that were answered, in order."""
     return [
@@ -525,10 +534,7 @@ async def test_a_window_smaller_than_believed_is_found_by_halves(
     monkeypatch: pytest.MonkeyPatch, host: Host
 ):
     long(host, 100)
-    with FakeBedrock(contexts={"anthropic.claude-sonnet-4-6": 9_000}) as bedrock:
-        for name, value in bedrock.environ.items():
-            monkeypatch.setenv(name, value)
-        writer = Bedrock(Options(MODEL, output=2_000), Client("us-east-1"), HURRIED)
+    with smaller(monkeypatch, 9_000) as (bedrock, writer):
         async with engine(host, model=writer) as sessions:
             done = await fold(sessions, host)
 
@@ -643,10 +649,7 @@ async def test_uneven_messages_are_all_read_when_the_window_is_smaller_than_beli
     monkeypatch: pytest.MonkeyPatch, host: Host
 ):
     marked(host, [30] * 10 + [4_000] * 3 + [30] * 20 + [2_500] + [30] * 6)
-    with FakeBedrock(contexts={"anthropic.claude-sonnet-4-6": 12_000}) as bedrock:
-        for name, value in bedrock.environ.items():
-            monkeypatch.setenv(name, value)
-        writer = Bedrock(Options(MODEL, output=2_000), Client("us-east-1"), HURRIED)
+    with smaller(monkeypatch, 12_000) as (bedrock, writer):
         async with engine(host, model=writer) as sessions:
             done = await fold(sessions, host)
 
@@ -719,6 +722,8 @@ async def test_an_answer_has_its_time(aws: FakeBedrock, host: Host):
         with pytest.raises(SummarizerUnavailable, match="no whole answer within"):
             await fold(sessions, host)
     gate.set()
+
+    assert len(aws.requests) == 1
 
 
 async def test_credentials_that_were_mended_are_used_without_a_new_start(

@@ -39,7 +39,7 @@ async def ask(client: Client, question: Question, patience: Patience) -> Reply:
                 return await client.ask(question)
         except TimeoutError:
             raise BedrockFailed(
-                "slow", f"it gave no whole answer within {patience.answer:,.0f} s."
+                "fatal", f"it gave no whole answer within {patience.answer:,.0f} s."
             ) from None
         except BedrockFailed as error:
             wait = max(random.uniform(pause / 2, pause), error.wait)
