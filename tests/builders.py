@@ -27,7 +27,7 @@ Json = dict[str, Any]
 SIGNATURE = "c2lnbmF0dXJl" * 8
 
 
-def message(role: Role, *blocks: Block | str, id: str = "m", **more: str) -> Message:
+def message(role: Role, *blocks: Block | str, id: str = "m", **more: Any) -> Message:
     made = tuple(Text(block) if isinstance(block, str) else block for block in blocks)
     return Message(id=id, role=role, blocks=made, **more)
 

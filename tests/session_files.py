@@ -15,8 +15,9 @@ from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
 from foldmark.requests import Caller
-from foldmark.sessions.folders import Folders
+from foldmark.sessions.readers import ASSISTANTS
 from foldmark.sessions.service import Sessions
+from foldmark.sources.places import Places
 from foldmark.store.store import open_store
 from foldmark_server.app import build
 
@@ -53,6 +54,10 @@ class Host:
             "CLAUDE_CONFIG_DIR": str(self.root / "claude"),
             "CLAUDE_PROJECT_DIR": str(self.project),
         }
+
+    @property
+    def places(self) -> Places:
+        return Places(ASSISTANTS, self.environ, project=self.project)
 
     @property
     def caller(self) -> Caller:
@@ -141,7 +146,7 @@ def talk(turns: int, *, size: int = 40, start: int = 0) -> list[Json]:
 async def engine(host: Host, **more: Any) -> AsyncGenerator[Sessions]:
     """Open the engine on a host's database."""
     async with open_store(host.database) as store:
-        sessions = Sessions(store, Folders(host.projects), **more)
+        sessions = Sessions(store, host.places, **more)
         try:
             yield sessions
         finally:

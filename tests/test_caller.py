@@ -8,7 +8,8 @@ import pytest
 from foldmark.errors import AmbiguousSession, SessionNotFound
 from foldmark.requests import Caller
 from foldmark.sessions.caller import find
-from foldmark.sessions.folders import Folders
+from foldmark.sessions.readers import ASSISTANTS
+from foldmark.sources.places import Places
 from transcript_builder import Json, assistant, jsonl, tool_result, tool_use, turns
 
 PROJECT = Path("/home/dev/demo")
@@ -18,19 +19,20 @@ NOBODY = "99999999-9999-4999-8999-999999999999"
 
 
 class Home:
-    """A `projects` folder to put transcripts into."""
+    """A machine to put transcripts of Claude Code onto."""
 
     def __init__(self, root: Path):
-        self.places = Folders(root)
+        self.projects = root / "projects"
+        self.places = Places(ASSISTANTS, {"CLAUDE_CONFIG_DIR": str(root), "HOME": str(root)})
 
     def put(
         self, session: str, *more: Json, project: Path = PROJECT, age: float = 0, agent: str = ""
     ) -> Path:
-        path = self.places.projects / str(project).replace("/", "-") / f"{session}.jsonl"
+        path = self.projects / str(project).replace("/", "-") / f"{session}.jsonl"
         if agent:
             path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(jsonl(*turns(1, 1), *more))
+        path.write_bytes(jsonl(*({**one, "cwd": str(project)} for one in (*turns(1, 1), *more))))
         modified = time.time() - age
         os.utime(path, (modified, modified))
         return path
@@ -38,7 +40,7 @@ class Home:
 
 @pytest.fixture(name="home")
 def _home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "projects")
+    return Home(tmp_path)
 
 
 @pytest.fixture(name="hurried")
@@ -47,12 +49,13 @@ def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("foldmark.sessions.caller._RETRIES", (0.0,))
 
 
-def caller(**more: str) -> Caller:
-    return Caller(PROJECT, **more)
+def caller(environment: str = "", **more: str) -> Caller:
+    return Caller(PROJECT, environ={"CLAUDE_CODE_SESSION_ID": environment}, **more)
 
 
 async def found(home: Home, **more: str) -> Path:
-    return (await find(caller(**more), home.places)).path
+    [one] = (await find(caller(**more), home.places)).transcripts
+    return one.path
 
 
 # What a host says
@@ -66,11 +69,11 @@ def test_a_host_says_who_calls_in_its_meta_and_its_environment():
         project=Path("/p"),
         tool_use="toolu_1",
         session="t",
-        environment=ONE,
         host="codex-mcp-client",
+        environ=environ,
     )
     assert Caller.of({}, {}, Path("/cwd")) == Caller(project=Path("/cwd"))
-    assert Caller.of({"sessionId": "s", "threadId": "t"}, {}, Path("/")).session == "s"
+    assert Caller.of({"sessionId": "s", "threadId": "t"}, {}, Path("/")).session == "t"
     assert Caller.of({}, {"CLAUDE_PROJECT_DIR": ""}, Path("/cwd")).project == Path("/cwd")
 
 
@@ -80,7 +83,7 @@ async def test_a_session_named_in_the_call_beats_everything(home: Home):
 
     got = await find(caller(session=ONE, tool_use="toolu_1", environment=TWO), home.places)
 
-    assert got.path == named
+    assert got.transcripts[0].path == named
     assert "_meta" in got.how
 
 
@@ -91,7 +94,7 @@ async def test_the_call_itself_beats_a_stale_environment(home: Home):
 
     got = await find(caller(tool_use="toolu_1", environment=ONE), home.places)
 
-    assert got.path == calling
+    assert got.transcripts[0].path == calling
     assert "tool call" in got.how
 
 
@@ -101,7 +104,7 @@ async def test_the_session_in_the_environment_beats_the_newest(home: Home, hurri
 
     got = await find(caller(environment=ONE), home.places)
 
-    assert got.path == named
+    assert got.transcripts[0].path == named
     assert "environment" in got.how
     assert await found(home, environment=ONE, tool_use="toolu_never_written") == named
 
@@ -178,6 +181,57 @@ async def test_words_that_mention_a_call_are_not_the_call(home: Home, hurried: N
     assert await found(home, tool_use="toolu_1") == calling
 
 
+async def test_of_two_live_sessions_the_one_with_our_call_under_way_is_calling(home: Home):
+    """A host that says nothing at all still writes down what it is doing."""
+    own = "mcp__foldmark__compact_session"
+    home.put(ONE, tool_use("t", "toolu_1", "a1", name=own), tool_result("r", "toolu_1", "t"))
+    calling = home.put(TWO, tool_use("t", "toolu_2", "a1", name=own), age=300)
+
+    got = await find(caller(), home.places)
+
+    assert got.transcripts[0].path == calling
+    assert "with this very call under way" in got.how
+
+
+@pytest.mark.parametrize("name", ["Bash", "mcp__other__search"])
+async def test_another_tools_call_under_way_says_nothing(home: Home, name: str):
+    home.put(ONE)
+    home.put(TWO, tool_use("t", "toolu_2", "a1", name=name))
+
+    with pytest.raises(AmbiguousSession):
+        await found(home)
+
+
+async def test_two_sessions_that_both_call_are_ambiguous(home: Home):
+    for session in (ONE, TWO):
+        home.put(session, tool_use("t", "toolu_2", "a1", name="mcp__foldmark__get_history"))
+
+    with pytest.raises(AmbiguousSession):
+        await found(home)
+
+
+async def test_a_session_that_was_picked_is_told_by_its_first_and_last_words(home: Home):
+    home.put(ONE, *turns(2, 2))
+
+    assert "(begins 'ask 1', last asked 'ask 2')" in (await find(caller(), home.places)).how
+
+
+async def test_candidates_are_told_by_their_words_too(home: Home):
+    home.put(ONE)
+    home.put(TWO)
+
+    with pytest.raises(AmbiguousSession, match=rf"'{ONE}' \(begins 'ask 1'\)"):
+        await found(home)
+
+
+async def test_a_host_whose_sessions_are_not_read_is_told_so(home: Home):
+    home.put(ONE)
+    places = Places([], {"HOME": str(home.projects.parent)})
+
+    with pytest.raises(SessionNotFound, match="FOLDMARK_SOURCES leaves them out"):
+        await find(caller(host="claude-code"), places)
+
+
 # Hosts whose sessions are not known
 
 
@@ -210,7 +264,7 @@ async def test_the_only_transcript_is_taken_however_old(home: Home):
 
     got = await find(caller(), home.places)
 
-    assert got.path == only
+    assert got.transcripts[0].path == only
     assert repr(str(PROJECT)) in got.how
 
 
@@ -220,7 +274,7 @@ async def test_the_only_live_transcript_is_taken(home: Home):
 
     got = await find(caller(), home.places)
 
-    assert got.path == live
+    assert got.transcripts[0].path == live
     assert "live" in got.how
 
 
@@ -244,8 +298,8 @@ async def test_a_project_without_transcripts_has_no_session(home: Home):
 
 
 async def test_a_project_whose_name_only_looks_alike_is_not_taken(home: Home):
-    home.put(ONE, project=Path("/home-dev/demo"))  # says cwd /home/dev/demo
-    places = Folders(home.places.projects)
+    """Claude Code gives both projects the same folder."""
+    home.put(ONE, project=Path("/home/dev-demo"))
 
     with pytest.raises(SessionNotFound):
-        await find(Caller(Path("/home-dev/demo")), places)
+        await found(home)

@@ -17,6 +17,7 @@ from foldmark.messages import (
 )
 from foldmark.store.rows import decompress
 from foldmark.store.store import Store
+from foldmark.transcripts import claude_code
 from foldmark.transcripts.record import Record
 from transcript_builder import (
     READER,
@@ -53,7 +54,7 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/
 
 
 def read(record: Json) -> Record:
-    return READER.record(record, json.dumps(record).encode())
+    return claude_code.read(record, json.dumps(record).encode())
 
 
 def built(*records: Json) -> Message:
@@ -563,7 +564,7 @@ def test_an_answer_that_is_none_is_told_apart(record: Json, error: str):
     ],
 )
 def test_claude_codes_records_are_recognized(record: Json):
-    assert READER.recognizes(record)
+    assert claude_code.recognizes(record)
 
 
 @pytest.mark.parametrize(
@@ -578,7 +579,7 @@ def test_claude_codes_records_are_recognized(record: Json):
     ],
 )
 def test_what_others_write_is_not(record: Json):
-    assert not READER.recognizes(record)
+    assert not claude_code.recognizes(record)
 
 
 def test_a_tool_input_nested_a_little_is_no_trouble():
@@ -590,7 +591,7 @@ def test_a_tool_input_nested_a_little_is_no_trouble():
 def test_a_tool_input_nested_as_deep_as_json_is_read_is_no_trouble():
     record = assistant("a", {"type": "tool_use", "id": "t", "name": "n", "input": nested(1010)})
 
-    assert READER.record(record, b"{}").kind == "message"
+    assert claude_code.read(record, b"{}").kind == "message"
     assert built(record).calls[0].name == "n"
 
 

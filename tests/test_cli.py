@@ -169,7 +169,7 @@ def test_without_argument_the_only_session_of_the_folder_is_meant(host: Host) ->
     told = done(host, "compact", "--keep-recent-tokens", "100")
 
     assert f"Compacted {SESSION}" in told
-    assert "the only transcript of the project" in told
+    assert "the only live session of the project" in told
 
 
 def test_without_argument_two_sessions_are_named_and_none_is_touched(host: Host) -> None:
@@ -323,7 +323,7 @@ def test_output_is_utf_8_whatever_the_locale(host: Host) -> None:
         pytest.param(["history", f"{SESSION}/agent-7"], "There is no session", id="subagent"),
         pytest.param(["history", "./nope.jsonl"], "There is no file at", id="missing file"),
         pytest.param(["history", "~nobody/nope.jsonl"], "There is no file at", id="no such home"),
-        pytest.param(["history", "made.jsonl"], "is no claude-code transcript", id="foreign file"),
+        pytest.param(["history", "made.jsonl"], "is no transcript that is", id="foreign"),
         pytest.param(["history", SESSION, "--cursor", "x"], "'x' is no cursor", id="bad cursor"),
         pytest.param(["history", SESSION, "--message-id", "x"], "no message 'x'", id="message"),
         pytest.param(["sessions", "--cursor", "x"], "'x' is no cursor", id="bad cursor 2"),

@@ -1108,7 +1108,11 @@ async def test_c49_the_only_live_session_is_taken_and_that_is_said(tmp_path: Pat
         done = await ask(client, "compact_session", keep_recent_tokens=60)
 
     assert done["session_id"] == SESSION
-    assert done["found_by"] == f"the only live transcript of the project {str(host.project)!r}"
+    assert done["found_by"].startswith(
+        f"the only live session of the project {str(host.project)!r}"
+    )
+    assert "begins 'Question 0: why" in done["found_by"]
+    assert "last asked 'Question 9: why" in done["found_by"]
 
 
 async def test_65_no_attempt_of_any_kind_changes_an_original_row(

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from builders import call_dict, opencode_dict, patient, result_dict, thinking_dict
 from foldmark.errors import InvalidRequest
 from foldmark.requests import Caller, Which
-from foldmark.sessions.folders import Folders
 from foldmark.sessions.handover import New, align, digest, named, names, read
 from foldmark.sessions.opening import Opened, open_session
+from foldmark.sessions.readers import ASSISTANTS
+from foldmark.sources.places import Places
 from foldmark.store.store import Store
-from foldmark.transcripts.api import Messages
+from foldmark.transcripts import api
 from transcript_builder import Json, spoken
 
-MESSAGES = Messages()
+MESSAGES = api.READER
 HI = {"role": "user", "content": "hi"}
 
 
@@ -242,7 +243,7 @@ class Desk:
 
     def __init__(self, store: Store, folder: Path):
         self.store = store
-        self.places = Folders(folder / "projects")
+        self.places = Places(ASSISTANTS, {"HOME": str(folder)}, project=folder)
         self.caller = Caller(folder)
 
     async def hand(self, messages: Sequence[Mapping[str, Any]], id: str = "") -> Opened:

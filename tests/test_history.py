@@ -54,6 +54,26 @@ def states(items: list[Json]) -> dict[str, str]:
     return {item["id"]: item["state"] for item in items}
 
 
+# Models and what they billed
+
+
+async def test_the_full_view_tells_the_model_and_what_it_billed(tmp_path: Path):
+    host = Host(tmp_path)
+    usage = {"input_tokens": 7, "output_tokens": 5, "cache_read_input_tokens": 1200}
+    reply = said("Done.")
+    reply["message"]["usage"] = usage
+    host.save([typed("Do it"), reply])
+    async with connected(host) as client:
+        full = await ask(client, "get_history", session_id=SESSION, view="full")
+        seen = await ask(client, "get_history", session_id=SESSION)
+
+    [prompt, answer] = full["messages"]
+    assert answer["model"] == "claude-opus-4-6"
+    assert answer["usage"] == {"input": 7, "output": 5, "cached": 1200}
+    assert not {"model", "usage"} & prompt.keys()
+    assert not {"model", "usage"} & seen["messages"][1].keys()
+
+
 # Paging
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from foldmark.messages import Text
-from foldmark.transcripts.api import Messages
+from foldmark.transcripts import api
 from foldmark.transcripts.injected import parted
 
 AGENTS = (
@@ -37,7 +37,7 @@ def test_only_what_a_person_typed_counts_as_typed(words: str, typed: list[str]) 
 
 def test_no_injected_block_of_a_handed_over_message_is_a_prompt() -> None:
     content = [{"type": "text", "text": text} for text in (AGENTS, ENVIRONMENT, "fix it")]
-    message = Messages().message("m", [{"role": "user", "content": content}])
+    message = api.message("m", [{"role": "user", "content": content}])
 
     assert message is not None
     assert message.blocks == (

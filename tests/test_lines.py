@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from builders import patient
 from foldmark.transcripts import lines
-from foldmark.transcripts.lines import Lines, Skipped, loads, split, well_formed
+from foldmark.transcripts.lines import Lines, loads, split, well_formed
+from foldmark.transcripts.record import Skipped
 
 NUL = b"\0"
 BOM = b"\xef\xbb\xbf"
@@ -135,7 +136,7 @@ def test_a_run_of_nul_bytes_is_counted():
     found = split(b'{"a":1}\n' + NUL * 300 + b'\n{"b":2}\n')
 
     assert values(found) == [{"a": 1}, {"b": 2}]
-    assert [skip.line for skip in found.skipped] == [2]
+    assert [skip.place for skip in found.skipped] == [2]
 
 
 @pytest.mark.parametrize(

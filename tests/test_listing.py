@@ -69,8 +69,28 @@ async def test_a_session_is_described_the_same_before_and_after_it_is_read(tmp_p
         "last_prompt": "Now test the importer",
         "updated_at": before["updated_at"],
         "imported": False,
+        "transcript_gone": False,
     }
     assert after == {**before, "imported": True}
+
+
+async def test_a_session_whose_transcript_was_deleted_is_listed_as_gone(tmp_path: Path) -> None:
+    """Claude Code deletes transcripts after 30 days."""
+    host = Host(tmp_path)
+    path = host.save(conversation("a"), SESSION)
+    host.save(conversation("b"), OTHER)
+    async with connected(host) as client:
+        await ask(client, "get_history", session_id=SESSION)
+        await ask(client, "compact_session", messages=[{"role": "user", "content": "handed over"}])
+        path.unlink()
+        listed = await ask(client, "list_sessions", project="*")
+        kept = await ask(client, "get_history", session_id=SESSION)
+
+    gone = {one["assistant"]: one["transcript_gone"] for one in listed["sessions"]}
+    assert {one["session_id"] for one in listed["sessions"] if one["transcript_gone"]} == {SESSION}
+    assert gone["messages"] is False
+    assert kept["total_messages"] == len(conversation("a"))
+    assert "This is the copy that Foldmark keeps." in kept["warnings"][0]
 
 
 async def test_an_imported_session_that_goes_on_comes_first_again(tmp_path: Path) -> None:

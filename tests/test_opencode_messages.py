@@ -21,8 +21,7 @@ from foldmark.messages import (
 )
 from foldmark.render import record, text
 from foldmark.replay import anthropic
-from foldmark.transcripts import opencode
-from foldmark.transcripts.api import Messages
+from foldmark.transcripts import api, opencode
 
 CASES: dict[str, list[Json]] = {
     case["name"]: case["messages"]
@@ -384,19 +383,18 @@ def test_31_the_original_stays_in_the_log_byte_for_byte() -> None:
     )
     raw = json.dumps(source, indent=3).encode()
 
-    assert Messages().record(source, raw).raw is raw
+    assert api.record(source, raw).raw is raw
 
 
 def test_the_log_keeps_each_message_under_its_own_id() -> None:
-    reader = Messages()
     reply = opencode_dict(
         "assistant", said("s"), id="msg_s", created=5, parentID="msg_m", summary=True
     )
     prompt = opencode_dict("user", said("do it"), id="msg_u")
 
-    marker = reader.record(marked(tail_start_id="msg_u"), b"1")
-    summary = reader.record(reply, b"2")
-    message = reader.record(prompt, b"3")
+    marker = api.record(marked(tail_start_id="msg_u"), b"1")
+    summary = api.record(reply, b"2")
+    message = api.record(prompt, b"3")
 
     assert (marker.kind, marker.id, marker.first_kept) == ("marker", "msg_m", "msg_u")
     assert (summary.kind, summary.id, summary.parent) == ("summary", "msg_s", "msg_m")
@@ -406,6 +404,6 @@ def test_the_log_keeps_each_message_under_its_own_id() -> None:
         "do it",
         5,
     )
-    assert reader.summary("7", "6", reply) == Summary("7", "6", "s", at="1970-01-01T00:00:00.005Z")
-    assert text(reader.message("8", [prompt])) == "[User]: do it"
-    assert reader.message("8", [prompt]).id == "8"
+    assert api.summary("7", "6", reply) == Summary("7", "6", "s", at="1970-01-01T00:00:00.005Z")
+    assert text(api.message("8", [prompt])) == "[User]: do it"
+    assert api.message("8", [prompt]).id == "8"

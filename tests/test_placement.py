@@ -14,6 +14,7 @@ from builders import patient
 from foldmark.store.placement import Log, Rewind, Row
 from foldmark.store.rows import Batch, decompress
 from foldmark.store.store import open_store
+from foldmark.transcripts import claude_code
 from foldmark.transcripts.lines import split
 from foldmark.transcripts.record import Record
 from transcript_builder import READER, Json, jsonl, log_of, rows, told
@@ -331,7 +332,7 @@ def transcripts(draw: st.DrawFn) -> list[Json]:
 
 
 def read(lines: Sequence[Json]) -> list[Record]:
-    return [READER.record(line, json.dumps(line).encode()) for line in lines]
+    return [claude_code.read(line, json.dumps(line).encode()) for line in lines]
 
 
 @settings(patient, max_examples=40)
@@ -426,4 +427,4 @@ def test_a_file_is_placed_alike_however_it_is_cut(lines: list[Json], cut: int):
 
 
 def read_raw(found: Sequence[tuple[Json, bytes]]) -> list[Record]:
-    return [READER.record(value, raw) for value, raw in found]
+    return [claude_code.read(value, raw) for value, raw in found]

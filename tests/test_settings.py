@@ -1,10 +1,11 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from foldmark.errors import InvalidRequest
-from foldmark.sessions.folders import Folders
+from foldmark.sessions.readers import ASSISTANTS
 from foldmark.summarizers.bedrock.summarizer import Options
 from foldmark_server.settings import read
 
@@ -23,7 +24,7 @@ def test_without_settings_everything_lies_where_the_platform_puts_it(home: Path)
 
     assert found.database.name == "foldmark.db"
     assert found.database.is_relative_to(home)
-    assert found.folders == Folders(home / ".claude" / "projects")
+    assert home / ".claude" / "projects" in [spot.root for spot in found.places.spots]
     assert found.summary_chars == 7_000
 
 
@@ -50,21 +51,46 @@ def test_a_value_that_a_host_left_unfilled_counts_as_unset(value: str) -> None:
         "CLAUDE_CONFIG_DIR": value,
     }
 
-    assert read(environ) == read({})
+    unset, found = read({}), read(environ)
+
+    assert found == replace(unset, places=found.places)
+    assert found.places.spots == unset.places.spots
+    assert found.places.allowed == []
 
 
 def test_folders_are_allowed_as_in_path(home: Path) -> None:
     value = os.pathsep.join(["/a", "~/b", "", "/c d"])
 
-    assert read({"FOLDMARK_ALLOWED_DIRS": value}).folders.allowed == (
+    assert read({"FOLDMARK_ALLOWED_DIRS": value}).places.allowed == [
         Path("/a"),
         home / "b",
         Path("/c d"),
-    )
+    ]
 
 
 def test_claude_code_s_folder_can_be_elsewhere() -> None:
-    assert read({"CLAUDE_CONFIG_DIR": "/cfg"}).folders.projects == Path("/cfg/projects")
+    spots = read({"CLAUDE_CONFIG_DIR": "/cfg"}).places.spots
+
+    assert Path("/cfg/projects") in [spot.root for spot in spots]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        pytest.param("claude-code", ["claude-code"], id="one"),
+        pytest.param(" Claude-Code ,", ["claude-code"], id="spaces, capitals"),
+        pytest.param("", [reader.assistant for reader in ASSISTANTS], id="all by default"),
+    ],
+)
+def test_only_the_assistants_that_are_named_are_read(value: str, expected: list[str]) -> None:
+    places = read({"FOLDMARK_SOURCES": value}).places
+
+    assert [reader.assistant for reader in places.readers] == expected
+
+
+def test_an_assistant_that_is_not_known_is_refused_with_those_that_are() -> None:
+    with pytest.raises(InvalidRequest, match=r"'copilot'.*Nothing was started.*claude-code"):
+        read({"FOLDMARK_SOURCES": "claude-code,copilot"})
 
 
 def test_without_a_model_nothing_is_sent_anywhere() -> None:

@@ -12,12 +12,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from foldmark.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnusable
 from foldmark.store.database import open_database
 from foldmark.store.rows import Batch, Claim, Extent, Source
-from foldmark.store.schema import MIGRATIONS
+from foldmark.store.schema import APPLICATION_ID, MIGRATIONS
 from foldmark.store.store import Store, open_store
+from foldmark.transcripts import claude_code
 from foldmark.transcripts.record import Record
 from transcript_builder import READER, Json, assistant, boundary, log_of, rows, told, turns, user
 
@@ -26,7 +28,7 @@ ROUNDS = 8
 
 
 def batch(*lines: Json, session: str = "s", updated: float = 0.0) -> Batch:
-    records = [READER.record(line, json.dumps(line).encode()) for line in lines]
+    records = [claude_code.read(line, json.dumps(line).encode()) for line in lines]
     return Batch(session, READER.assistant, records, updated=updated)
 
 
@@ -565,6 +567,35 @@ def test_a_migration_is_run_on_a_database_that_lacks_it(
     monkeypatch.undo()
     with pytest.raises(StoreTooNew):
         asyncio.run(opened(database))
+
+
+async def test_a_database_from_before_there_were_other_assistants_is_read_on(database: Path):
+    line = {"type": "user", "uuid": "u1", "message": {"content": "first"}}
+    raw = json.dumps(line).encode()
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(database)) as old:
+        old.executescript("".join(MIGRATIONS[:2]))
+        old.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        old.execute("PRAGMA user_version = 2")
+        old.execute(
+            "INSERT INTO sessions VALUES (1, 's', 'claude-code', '', '', '', '', '', '', 9)"
+        )
+        old.execute(
+            "INSERT INTO log VALUES (1, 1, 1, 1, 'message', 0, 'u1', '', '', '', 1, '', 1, 5, ?)",
+            (zstandard.compress(raw),),
+        )
+        old.execute(
+            "INSERT INTO sources VALUES ('/s.jsonl', 's', 70, 1, 70, 1, x'', x'', 0, 0, '[]', 0)"
+        )
+        old.commit()
+
+    async with open_store(database) as store:
+        await store.append([batch(line, {**line, "uuid": "u2"})])
+        seen = await store.overview("s")
+
+    assert seen.session is not None
+    assert (seen.session.forked_from, seen.end.messages) == ("", 2)
+    assert (seen.sources["/s.jsonl"].state, seen.sources["/s.jsonl"].unknown) == ({}, {})
 
 
 REFUSED = """

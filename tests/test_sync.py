@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from foldmark.errors import TranscriptUnreadable
-from foldmark.sessions.sync import Transcript, sync
+from foldmark.sessions.sync import sync
+from foldmark.sources.transcript import Transcript
 from foldmark.store.rows import Source
 from foldmark.store.store import Store, open_store
 from transcript_builder import (
@@ -40,8 +41,8 @@ def _path(tmp_path: Path) -> Path:
 
 @pytest.fixture(name="small_windows")
 def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foldmark.sessions.sync._PIECE", 1000)
-    monkeypatch.setattr("foldmark.sessions.sync._STRETCH", 1000)
+    monkeypatch.setattr("foldmark.sessions.growing._PIECE", 1000)
+    monkeypatch.setattr("foldmark.sessions.growing._STRETCH", 1000)
 
 
 def add(path: Path, *lines: Json | bytes) -> None:
@@ -189,8 +190,8 @@ async def test_the_log_is_the_same_however_much_is_read_at_once(
 ):
     path.write_bytes(jsonl(*turns(1, 3), b"bad", b"", *turns(4, 4, "a1"), b"\0" * 99)[:-1])
     expected = await undisturbed(tmp_path, path)
-    monkeypatch.setattr("foldmark.sessions.sync._PIECE", piece)
-    monkeypatch.setattr("foldmark.sessions.sync._STRETCH", stretch)
+    monkeypatch.setattr("foldmark.sessions.growing._PIECE", piece)
+    monkeypatch.setattr("foldmark.sessions.growing._STRETCH", stretch)
     source = await read_in(store, path)
 
     assert rows(database) == expected
@@ -499,7 +500,8 @@ async def test_a_subagents_own_file_is_one_session_under_its_parent(store: Store
     path = tmp_path / "agent-x.jsonl"
     side: Json = {"isSidechain": True, "agentId": "x"}
     path.write_bytes(jsonl(user("s1", "job", **side), assistant("s2", "done", parent="s1", **side)))
-    await sync(store, Transcript(path, READER, f"{SESSION}/agent-x", SESSION))
+    agent = Transcript(path, READER, READER.places[0], f"{SESSION}/agent-x", parent=SESSION)
+    await sync(store, agent)
 
     assert await told(store, f"{SESSION}/agent-x") == ["U:job", "A:done"]
     assert (await store.overview(SESSION)).children == [f"{SESSION}/agent-x"]
@@ -532,9 +534,10 @@ async def test_tasks_that_read_one_growing_file_add_each_row_once(
 READ = """
 import asyncio, sys
 from pathlib import Path
-from foldmark.sessions.sync import Transcript, sync
+from foldmark.sessions.sync import sync
+from foldmark.sources.transcript import Transcript
 from foldmark.store.store import open_store
-from foldmark.transcripts.claude_code import ClaudeCode
+from foldmark.transcripts.claude_code import READER
 
 async def progress(done, whole):
     print(done, flush=True)
@@ -542,7 +545,7 @@ async def progress(done, whole):
 async def main(database, path, until):
     async with open_store(Path(database)) as store:
         while True:
-            transcript = Transcript(Path(path), ClaudeCode(), Path(path).stem)
+            transcript = Transcript(Path(path), READER, READER.places[0], Path(path).stem)
             source = await sync(store, transcript, progress, await store.source(path))
             if source.consumed >= int(until):
                 break

@@ -14,14 +14,15 @@ from typing import Any
 
 from foldmark.messages import Message, Text, ToolCall, ToolResult
 from foldmark.sessions.log import SessionLog
-from foldmark.sessions.sync import Transcript, sync
+from foldmark.sessions.sync import sync
+from foldmark.sources.transcript import Transcript
 from foldmark.store.rows import Source
 from foldmark.store.store import Store
-from foldmark.transcripts.claude_code import ClaudeCode
+from foldmark.transcripts import claude_code
 
 Json = dict[str, Any]
 
-READER = ClaudeCode()
+READER = claude_code.READER
 SESSION = "11111111-1111-4111-8111-111111111111"
 
 _clock = count(1)
@@ -69,8 +70,8 @@ def assistant(
     return line("assistant", uuid, parent, message=body, **more)
 
 
-def tool_use(uuid: str, call: str, parent: str = "", **more: Any) -> Json:
-    block = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "ls"}}
+def tool_use(uuid: str, call: str, parent: str = "", *, name: str = "Bash", **more: Any) -> Json:
+    block = {"type": "tool_use", "id": call, "name": name, "input": {"command": "ls"}}
     return assistant(uuid, block, parent=parent, **more)
 
 
@@ -112,7 +113,7 @@ def jsonl(*lines: Json | bytes) -> bytes:
 
 
 def transcript(path: Path, session: str = SESSION) -> Transcript:
-    return Transcript(path, READER, session)
+    return Transcript(path, READER, READER.places[0], session)
 
 
 async def read_in(store: Store, path: Path, session: str = SESSION) -> Source:

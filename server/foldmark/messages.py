@@ -73,6 +73,19 @@ Block: TypeAlias = Text | Reasoning | Attachment | ToolCall | ToolResult | Unkno
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as a provider billed them for one answer, under the names it counts by.
+
+    Whether `input` contains what was `cached` differs between providers; they are told as found.
+    """
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One turn item. `at` is an ISO 8601 time, empty when the transcript gives none.
 
@@ -86,6 +99,7 @@ class Message:
     at: str = ""
     model: str = ""
     error: str = ""
+    usage: Usage | None = None
 
     @property
     def prompt(self) -> str:

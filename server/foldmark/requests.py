@@ -26,28 +26,39 @@ MOST_INSTRUCTIONS = 4_000
 
 ALL_PROJECTS = "*"
 
+_SESSION_KEYS = (
+    *("threadId", "sessionId"),  # Codex; in a subagent the thread is its own
+    *("agent-session-id", "ai.opencode/sessionID", "vscode.conversationId"),
+    "antigravity.google/conversation_id",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What is known of who calls: ids as the host gave them, and the project's folder."""
+    """What is known of who calls: ids as the host gave them, and the project's folder.
+
+    `environ` holds the variables in which a host may have told the session's id.
+    """
 
     project: Path
     tool_use: str = ""
     session: str = ""
-    environment: str = ""
     host: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def of(
         cls, meta: Mapping[str, Any], environ: Mapping[str, str], folder: Path, host: str = ""
     ) -> "Caller":
         """Read a call's `_meta`, the environment, the server's folder and the client's name."""
+        told = (meta.get(key) for key in _SESSION_KEYS)
+        working = meta.get("agent-working-dir")
         return cls(
-            project=Path(environ.get("CLAUDE_PROJECT_DIR") or folder),
+            project=Path(str(working or environ.get("CLAUDE_PROJECT_DIR") or folder)),
             host=host,
             tool_use=str(meta.get("claudecode/toolUseId") or ""),
-            session=str(meta.get("sessionId") or meta.get("threadId") or ""),
-            environment=environ.get("CLAUDE_CODE_SESSION_ID", ""),
+            session=next((str(id) for id in told if id), ""),
+            environ=environ,
         )
 
 
@@ -119,6 +130,7 @@ class History:
     format: str
     boundary: Json | None
     orphans: list[Json]
+    forked_from: str
     subagents: list[str]
     total_messages: int
     visible_messages: int
@@ -141,7 +153,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One session; `imported` tells whether the store holds it already."""
+    """One session.
+
+    `imported` tells whether the store holds it already, `gone` that only the store still does: its
+    transcript was deleted.
+    """
 
     id: str
     assistant: str
@@ -151,6 +167,7 @@ class Listed:
     last_prompt: str
     updated: float
     imported: bool
+    gone: bool = False
 
     @property
     def updated_at(self) -> str:

@@ -1,9 +1,11 @@
 """What a person is told who asks why something does not work."""
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 
 from foldmark.errors import FoldmarkError
 from foldmark.offload import offload
+from foldmark.sources.places import Places
 from foldmark.store.store import open_store
 from foldmark.summarizers.bedrock import probe
 from foldmark.summarizers.bedrock.probe import Finding
@@ -27,16 +29,8 @@ async def findings(environ: Mapping[str, str]) -> AsyncGenerator[Finding]:
         yield Finding("database", "ok", f"{str(chosen.database)!r} holds {held:,} sessions")
     except FoldmarkError as error:
         yield Finding("database", "problem", str(error))
-    projects = chosen.folders.projects
-    if projects.is_dir():
-        yield Finding("transcripts", "ok", f"Claude Code keeps its sessions in {str(projects)!r}")
-    else:
-        yield Finding(
-            "transcripts",
-            "unknown",
-            f"{str(projects)!r} is not there: Claude Code never ran, or CLAUDE_CONFIG_DIR is "
-            "elsewhere",
-        )
+    for finding in await offload(_transcripts, chosen.places):
+        yield finding
     if chosen.bedrock is None:
         yield Finding(
             "model",
@@ -47,3 +41,22 @@ async def findings(environ: Mapping[str, str]) -> AsyncGenerator[Finding]:
     model, region = chosen.bedrock.model, chosen.region
     for finding in await offload(lambda: list(probe.findings(model, region))):
         yield finding
+
+
+def _transcripts(places: Places) -> list[Finding]:
+    """Tell of each assistant how many sessions it keeps here, and of those without any at once."""
+    there = Counter(one.reader.assistant for one in places.transcripts())
+    found = [
+        Finding("transcripts", "ok", f"{name} keeps {count:,} sessions in {_roots(places, name)}")
+        for name, count in sorted(there.items())
+    ]
+    without = [reader.assistant for reader in places.readers if reader.assistant not in there]
+    if without:
+        words = f"none of {', '.join(without)}: they never ran here, or keep them elsewhere"
+        found.append(Finding("transcripts", "unknown", words))
+    return found
+
+
+def _roots(places: Places, assistant: str) -> str:
+    roots = [spot.root for spot in places.spots if spot.reader.assistant == assistant]
+    return ", ".join(dict.fromkeys(repr(str(root)) for root in roots if root.exists()))

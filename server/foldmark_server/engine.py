@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from foldmark.sessions.service import Sessions
@@ -25,12 +24,12 @@ async def open_engine(environ: Mapping[str, str], *also_allowed: Path) -> AsyncG
     """
     chosen = settings.read(environ)
     async with open_store(chosen.database) as store:
-        folders = replace(chosen.folders, allowed=(*chosen.folders.allowed, *also_allowed))
+        places = chosen.places.also_allowing(also_allowed)
         client = Client(chosen.region)
         model = Bedrock(chosen.bedrock, client) if chosen.bedrock else None
         engine = Sessions(
             store,
-            folders,
+            places,
             summary_chars=chosen.summary_chars,
             model=model,
             fallback=chosen.fallback,

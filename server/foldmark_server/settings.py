@@ -1,7 +1,7 @@
 """Settings, read from the environment in one place."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, get_args
@@ -10,9 +10,11 @@ from platformdirs import user_data_path
 
 from foldmark.errors import InvalidRequest
 from foldmark.reasoning import Readable
-from foldmark.sessions.folders import Folders
+from foldmark.sessions.readers import ASSISTANTS
 from foldmark.sessions.service import SUMMARY_CHARS
+from foldmark.sources.places import Places, variables
 from foldmark.summarizers.bedrock.summarizer import Effort, Options
+from foldmark.transcripts.record import Reader
 
 _SUMMARY_RANGE = range(1_000, 32_001)
 _TOKENS = range(1_000, 10_000_001)
@@ -24,7 +26,7 @@ class Settings:
     """What a user can set."""
 
     database: Path
-    folders: Folders
+    places: Places
     summary_chars: int = SUMMARY_CHARS
     bedrock: Options | None = None
     region: str = ""
@@ -35,6 +37,7 @@ def read(environ: Mapping[str, str]) -> Settings:
     """Read the settings.
 
     FOLDMARK_DB             the database file (default: in the user's data folder)
+    FOLDMARK_SOURCES        the assistants whose sessions are read (default: all that are known)
     FOLDMARK_ALLOWED_DIRS   more folders whose transcripts may be read, parted as in PATH
     FOLDMARK_SUMMARY_CHARS  room for a summary that Foldmark makes, in characters
     FOLDMARK_BEDROCK_MODEL  the model that writes summaries: its id, an inference profile or an ARN
@@ -45,19 +48,20 @@ def read(environ: Mapping[str, str]) -> Settings:
     FOLDMARK_REDACT         on (default) or off: whether secrets are left out of what a model reads
     FOLDMARK_FALLBACK       extractive, to write offline where Bedrock fails (default: off)
     AWS_REGION              where Bedrock is called, as are all of AWS's own variables
-    CLAUDE_CONFIG_DIR       where Claude Code keeps its sessions (default: ~/.claude)
+    CLAUDE_CONFIG_DIR, CODEX_HOME, XDG_DATA_HOME, ...  where assistants keep their sessions, by the
+                            variables that they themselves honor
 
     Raises:
         InvalidRequest: A value makes no sense.
 
     """
-    config = _path(environ, "CLAUDE_CONFIG_DIR") or Path.home() / ".claude"
     allowed = _value(environ, "FOLDMARK_ALLOWED_DIRS") or ""
     return Settings(
         database=_path(environ, "FOLDMARK_DB")
         or user_data_path("foldmark", appauthor=False) / "foldmark.db",
-        folders=Folders(
-            projects=config / "projects",
+        places=Places(
+            readers := _readers(environ),
+            _folders(environ, readers),
             allowed=tuple(
                 _expanded("FOLDMARK_ALLOWED_DIRS", part)
                 for part in allowed.split(os.pathsep)
@@ -69,6 +73,26 @@ def read(environ: Mapping[str, str]) -> Settings:
         region=_value(environ, "AWS_REGION") or _value(environ, "AWS_DEFAULT_REGION") or "",
         fallback=_choice(environ, "FOLDMARK_FALLBACK", ("off", "extractive")) == "extractive",
     )
+
+
+def _readers(environ: Mapping[str, str]) -> tuple[Reader, ...]:
+    known = {reader.assistant: reader for reader in ASSISTANTS}
+    value = _value(environ, "FOLDMARK_SOURCES") or ",".join(known)
+    wanted = [name.strip().lower() for name in value.split(",") if name.strip()]
+    if unknown := next((name for name in wanted if name not in known), ""):
+        raise InvalidRequest(
+            f"FOLDMARK_SOURCES={value!r} names {unknown!r}, which is no assistant that Foldmark "
+            f"reads. Nothing was started. Take some of {', '.join(known)}, parted by commas, or "
+            "unset it to read all."
+        )
+    return tuple(known[name] for name in known if name in wanted)
+
+
+def _folders(environ: Mapping[str, str], readers: Iterable[Reader]) -> dict[str, str]:
+    """Read the variables by which assistants let themselves be told where to keep sessions."""
+    names = {name for reader in readers for name in variables(reader)}
+    told = {name: str(path) for name in sorted(names) if (path := _path(environ, name))}
+    return {**told, "HOME": environ.get("HOME") or str(Path.home())}
 
 
 def _bedrock(environ: Mapping[str, str]) -> Options | None:

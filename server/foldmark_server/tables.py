@@ -75,6 +75,8 @@ def header(page: History) -> None:
         screen.say(
             ("  orphan ", "yellow"), f"{orphan['compaction_id']}, hides nothing: {orphan['reason']}"
         )
+    if page.forked_from:
+        screen.say("  forked from ", page.forked_from)
     if page.subagents:
         screen.say("  subagents ", ", ".join(page.subagents))
 
@@ -168,6 +170,7 @@ def _about(one: Listed, with_project: bool) -> Text:
         one.assistant,
         *([one.project] if with_project and one.project else []),
         *([] if one.imported else ["not imported yet"]),
+        *(["transcript gone"] if one.gone else []),
     ]
     return Text.assemble(clean(title), "\n", (clean(" · ".join(details)), "dim"))
 

@@ -21,7 +21,7 @@ from foldmark.ledger import Ledger
 from foldmark.messages import Message, size
 from foldmark.summarizers.extractive import written
 from foldmark.transcripts import claude_code, lines
-from foldmark.transcripts.record import Json
+from foldmark.transcripts.record import Json, Reader
 
 BUDGETS = (4_000, 8_000, 16_000)
 SEEDS = 20
@@ -116,14 +116,14 @@ def print_row(label: str, held: dict[str, list[bool]]) -> None:
 
 def read(path: Path) -> tuple[list[Message], str, str]:
     """Read the main history of a Claude Code session, in the order of the file."""
-    reader = claude_code.ClaudeCode()
+    reader = claude_code.READER
     groups: list[tuple[str, str, list[Json]]] = []
     seen: set[str] = set()
     project = branch = ""
     for record, raw in lines.split(path.read_bytes(), last=True).records:
-        if not reader.recognizes(record):
+        if not claude_code.recognizes(record):
             continue
-        row = reader.record(record, raw)
+        row = claude_code.read(record, raw)
         if row.id in seen:
             continue
         seen.add(row.id)
@@ -138,9 +138,7 @@ def read(path: Path) -> tuple[list[Message], str, str]:
     return list(built(reader, groups)), project, branch
 
 
-def built(
-    reader: claude_code.ClaudeCode, groups: Sequence[tuple[str, str, list[Json]]]
-) -> Iterator[Message]:
+def built(reader: Reader, groups: Sequence[tuple[str, str, list[Json]]]) -> Iterator[Message]:
     """Build the messages from their records."""
     for id, _, records in groups:
         yield reader.message(id, records)

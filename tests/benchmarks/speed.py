@@ -27,8 +27,9 @@ import transcript
 from foldmark.ledger import Ledger
 from foldmark.messages import Message, Text, ToolCall, ToolResult
 from foldmark.requests import Caller, Query, Which
-from foldmark.sessions.folders import Folders
+from foldmark.sessions.readers import ASSISTANTS
 from foldmark.sessions.service import Sessions
+from foldmark.sources.places import Places
 from foldmark.store.store import open_store
 from foldmark.summarizers.extractive import written
 from foldmark_server.app import build
@@ -127,7 +128,7 @@ def decode_and_insert(path: Path, database: Path) -> float:
 async def import_child(path: Path, database: Path) -> None:
     started = time.perf_counter()
     async with open_store(database) as store:
-        engine = Sessions(store, Folders(path.parent, (path.parent,)))
+        engine = Sessions(store, Places(ASSISTANTS, {}, allowed=[path.parent]))
         await engine.history(Which(transcript_path=str(path)), Query(), Caller(path.parent))
     took = time.perf_counter() - started
     print(json.dumps([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
@@ -145,7 +146,7 @@ async def reading_one(report: Report, folder: Path, name: str) -> float:
     path, database = folder / f"{name}.jsonl", folder / f"{name}.db"
     which, caller = Which(transcript_path=str(path)), Caller(folder)
     async with open_store(database) as store:
-        engine = Sessions(store, Folders(folder, (folder,)))
+        engine = Sessions(store, Places(ASSISTANTS, {}, allowed=[folder]))
         page = await engine.history(which, Query(), caller)
         async with aiosqlite.connect(database) as db:
             read, floor = await medians(

@@ -24,6 +24,7 @@ class HistoryResult(BaseModel):
     format: str
     boundary: dict[str, Any] | None
     orphans: list[dict[str, Any]]
+    forked_from: str
     subagents: list[str]
     total_messages: int
     visible_messages: int
@@ -88,6 +89,7 @@ def result(page: History) -> HistoryResult:
         format=page.format,
         boundary=page.boundary,
         orphans=page.orphans,
+        forked_from=page.forked_from,
         subagents=page.subagents,
         total_messages=page.total_messages,
         visible_messages=page.visible_messages,

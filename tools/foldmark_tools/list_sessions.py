@@ -22,6 +22,7 @@ class ListedSession(BaseModel):
     last_prompt: str
     updated_at: str
     imported: bool
+    transcript_gone: bool
 
 
 class SessionsResult(BaseModel):
@@ -69,6 +70,7 @@ def result(page: Listing) -> SessionsResult:
                 last_prompt=one.last_prompt,
                 updated_at=one.updated_at,
                 imported=one.imported,
+                transcript_gone=one.gone,
             )
             for one in page.sessions
         ],

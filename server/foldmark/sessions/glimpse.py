@@ -1,13 +1,14 @@
 """What a transcript is about, told by its first and last records without reading it."""
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from foldmark.errors import TranscriptUnreadable
 from foldmark.requests import Listed
-from foldmark.sessions import folders
-from foldmark.sessions.readers import FILES
+from foldmark.sources import files
+from foldmark.sources.files import FolderFiles
+from foldmark.sources.transcript import Transcript
 from foldmark.transcripts import lines
+from foldmark.transcripts.record import Database, Document, Folder, Lines, Record, Seen
 
 SHOWN = 160
 """Characters of a prompt or title that a listing shows."""
@@ -15,35 +16,65 @@ SHOWN = 160
 _PEEK = 32 * 1024  # bytes at either end
 
 
-def glimpse(path: Path) -> Listed | None:
-    """Describe a transcript by its first and last records; None if it is no transcript."""
+def glimpse(transcript: Transcript) -> Listed | None:
+    """Describe a session; None if its file is no transcript, or a subagent's."""
+    if transcript.seen:
+        return _listed(transcript, transcript.seen)
     try:
-        about = path.stat()
-        with path.open("rb") as file:
-            start = file.read(_PEEK)
-            file.seek(max(len(start), about.st_size - _PEEK))
-            end = file.read()
-    except OSError:
+        records = _peeked(transcript)
+    except (OSError, TranscriptUnreadable):
         return None
-    records = [
-        FILES.record(value, raw) for value, raw in _peeked(start, end) if FILES.recognizes(value)
-    ]
-    if not records:
+    if not records or any(record.parent_session for record in records):
         return None
     prompts = [record.prompt for record in records if record.prompt and not record.thread]
+    return _listed(
+        transcript,
+        Seen(
+            transcript.session,
+            project=files.project(transcript) or _first(record.project for record in records),
+            title=_first(record.title for record in reversed(records)),
+            first_prompt=_first(prompts),
+            last_prompt=_first(reversed(prompts)),
+        ),
+    )
+
+
+def _listed(transcript: Transcript, seen: Seen) -> Listed:
     return Listed(
-        id=folders.session_id(path),
-        assistant=FILES.assistant,
-        project=_first(record.project for record in records),
-        title=_first(record.title for record in reversed(records))[:SHOWN],
-        first_prompt=_first(prompts)[:SHOWN],
-        last_prompt=_first(reversed(prompts))[:SHOWN],
-        updated=about.st_mtime,
+        id=transcript.session,
+        assistant=transcript.reader.assistant,
+        project=seen.project,
+        title=seen.title[:SHOWN],
+        first_prompt=seen.first_prompt[:SHOWN],
+        last_prompt=seen.last_prompt[:SHOWN],
+        updated=transcript.updated,
         imported=False,
     )
 
 
-def _peeked(start: bytes, end: bytes) -> list[tuple[dict[str, Any], bytes]]:
+def _peeked(transcript: Transcript) -> Sequence[Record]:
+    """Read the first and, where that is cheap, the last records of a file."""
+    match transcript.place:
+        case Lines() as place:
+            found = [one for one in _ends(transcript) if place.recognizes(one[0])]
+            state = dict[str, object]()
+            return [one for value, raw in found for one in place.records(value, raw, state)]
+        case Document() as place:
+            return place.read(files.beginning(transcript.path)).records
+        case Folder() as place:
+            near = FolderFiles(transcript.root, lambda _: True, beginnings=True)
+            return place.read(near, transcript.below).records
+        case Database():
+            return ()
+
+
+def _ends(transcript: Transcript) -> lines.Found:
+    if transcript.compressed:
+        return lines.split(files.beginning(transcript.path)).records
+    with transcript.path.open("rb") as file:
+        start = file.read(_PEEK)
+        file.seek(max(len(start), transcript.path.stat().st_size - _PEEK))
+        end = file.read()
     whole = not end
     return [
         *lines.split(start, last=whole).records,

@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 from foldmark.messages import Message
+from foldmark.store.placement import fork
 from foldmark.transcripts import api
 from foldmark.transcripts.fields import dumps
 from foldmark.transcripts.lines import well_formed
@@ -52,8 +53,8 @@ def read(messages: Sequence[Mapping[str, Any]], reader: Reader) -> list[Given]:
     api.check(sound)
     given: list[Given] = []
     for value in sound:
-        record = reader.record(value, dumps(value).encode())
-        message = reader.message(record.id, [value])
+        record = api.record(value, dumps(value).encode())
+        message = api.message(record.id, [value])
         said = repr((message.role, message.blocks)).encode()
         digest = hashlib.blake2b(said, digest_size=8).hexdigest()
         given.append(Given(record, message, record.id or digest))
@@ -79,8 +80,7 @@ def named(
     if new.keep == len(held) or not records:
         return records
     replaced = held[new.keep][1]
-    raw = dumps({"type": "fork", "replaces": replaced}).encode()
-    return [Record("fork", f"{after + 1}-fork", raw, replaces=replaced), *records]
+    return [fork(after, replaces=replaced), *records]
 
 
 def names(given: Sequence[Given]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Reading a session back, page by page."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from foldmark import boundary, render, turns
@@ -91,6 +91,7 @@ async def _about(opened: Opened, standing: Standing, query: Query) -> History:
         format=query.format,
         boundary=_boundary(standing),
         orphans=listed,
+        forked_from=session.forked_from,
         subagents=subagents[-_LISTED:],
         total_messages=standing.total,
         visible_messages=standing.visible_messages,
@@ -188,6 +189,7 @@ def _entry(
             "role": message.role,
             "state": state,
             "at": message.at,
+            **(_billed(message) if query.view == "full" else {}),
             "text": _words(message, query, own),
         }
         return Entry.of(head, item)
@@ -202,6 +204,14 @@ def _entry(
     text = reasons.get(found.id) or ("the boundary in force" if stands else "an earlier boundary")
     item = {"id": found.id, "role": "marker", "state": state, "at": found.at, "text": text}
     return Entry.of(head, item)
+
+
+def _billed(message: Message) -> Json:
+    """Tell which model wrote a message and what it billed, as far as the transcript says."""
+    told: Json = {"model": message.model} if message.model else {}
+    if message.usage:
+        told["usage"] = {name: count for name, count in asdict(message.usage).items() if count}
+    return told
 
 
 def _summary_item(summary: Summary, state: str) -> Json:

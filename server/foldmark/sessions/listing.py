@@ -1,6 +1,6 @@
 """The sessions there are: in the store, and on disk waiting to be imported."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from foldmark.requests import (
     Listing,
 )
 from foldmark.sessions import cursor as cursors
-from foldmark.sessions import folders
 from foldmark.sessions.cursor import Cursor
-from foldmark.sessions.folders import Folders
 from foldmark.sessions.glimpse import SHOWN, glimpse
+from foldmark.sources.places import Places
+from foldmark.sources.transcript import Transcript
 from foldmark.store.rows import Session
 from foldmark.store.store import Store
 from foldmark.transcripts.fields import dumps
@@ -28,7 +28,7 @@ _ROOM = 9_500  # characters of sessions in an answer of the usual size, and at t
 _MOST = MOST_CHARS - 4_000
 
 
-async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller) -> Listing:
+async def listing(store: Store, places: Places, wanted: Filter, caller: Caller) -> Listing:
     """List sessions newest first; those of subagents only where a query asks for them.
 
     Without a project it is the caller's own, as long as that has any session; "*" means all.
@@ -37,7 +37,9 @@ async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller)
         InvalidRequest: The cursor or the project is none.
 
     """
-    stored = {s.id: _of_store(s) for s in await store.sessions() if not s.parent or wanted.query}
+    kept = [one for one in await store.sessions() if not one.parent or wanted.query]
+    files = await store.files()
+    stored = {one.id: _of_store(one, gone=_is_gone(files.get(one.id, ()))) for one in kept}
     # Peeking into thousands of files takes seconds, in which other calls must be answered.
     known = await offload(lambda: list(_merged(stored, places.transcripts())))
     project, scope = _scope(wanted.project, known, caller)
@@ -58,16 +60,18 @@ async def listing(store: Store, places: Folders, wanted: Filter, caller: Caller)
     )
 
 
-def _merged(stored: dict[str, Listed], transcripts: Iterable[Path]) -> Iterator[Listed]:
+def _merged(stored: dict[str, Listed], transcripts: Iterable[Transcript]) -> Iterator[Listed]:
     """Put stored sessions and those on disk together; one that goes on is as new as its file."""
-    for path in transcripts:
-        held = stored.pop(folders.session_id(path), None)
-        if held is None:
-            held = glimpse(path)
+    there: dict[str, Listed] = {}
+    for one in transcripts:
+        known = there.get(one.session) or stored.pop(one.session, None)
+        if known is None:
+            known = glimpse(one)
         else:
-            held = replace(held, updated=max(held.updated, folders.modified(path)))
-        if held is not None:
-            yield held
+            known = replace(known, updated=max(known.updated, one.updated), gone=False)
+        if known is not None:
+            there[one.session] = known
+    yield from there.values()
     yield from stored.values()
 
 
@@ -102,7 +106,12 @@ def _matches(session: Listed, wanted: Filter) -> bool:
     return not wanted.query or any(wanted.query.lower() in text.lower() for text in fields)
 
 
-def _of_store(session: Session) -> Listed:
+def _is_gone(files: Collection[str]) -> bool:
+    """Tell whether every transcript that a session was read from is no longer there."""
+    return bool(files) and not any(Path(file).exists() for file in files)
+
+
+def _of_store(session: Session, *, gone: bool) -> Listed:
     return Listed(
         id=session.id,
         assistant=session.assistant,
@@ -112,6 +121,7 @@ def _of_store(session: Session) -> Listed:
         last_prompt=session.last_prompt[:SHOWN],
         updated=session.updated,
         imported=True,
+        gone=gone,
     )
 
 

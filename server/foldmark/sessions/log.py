@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -172,7 +172,9 @@ class SessionLog:
         """Build one message from all its rows; of rows with one id the newest counts."""
         newest = {row.id: row for row in rows}
         records = [lines.loads(row.raw) for row in newest.values()]
-        return self.reader.message(rows[0].id, records)
+        built = self.reader.message(rows[0].id, records)
+        model = next((row.model for row in newest.values() if row.model), "")
+        return replace(built, model=model) if model and not built.model else built
 
 
 def _is_rewound(pos: int, rewound: Iterable[Rewound]) -> bool:

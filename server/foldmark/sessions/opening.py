@@ -4,29 +4,29 @@ import difflib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from foldmark.errors import InvalidRequest, SessionNotFound, TranscriptRefused, TranscriptUnreadable
+from foldmark.offload import offload
 from foldmark.requests import Caller, Which
 from foldmark.sessions import caller as calling
-from foldmark.sessions import folders, handover, sync
-from foldmark.sessions.folders import Folders
+from foldmark.sessions import handover, sync
+from foldmark.sessions.growing import Progress
 from foldmark.sessions.handover import Given
 from foldmark.sessions.log import SessionLog
-from foldmark.sessions.readers import FILES, READERS
-from foldmark.sessions.sync import Progress, Transcript
+from foldmark.sessions.readers import READERS
+from foldmark.sources.places import Places
+from foldmark.sources.transcript import Transcript
 from foldmark.store.overview import Overview
 from foldmark.store.rows import Batch, Source
-from foldmark.store.store import Store
-from foldmark.transcripts.api import Messages
-from foldmark.transcripts.record import Record
+from foldmark.store.store import HANDED_OVER, Store
+from foldmark.transcripts import api
+from foldmark.transcripts.record import Database, Record
 
 _NEAR = 3
 _LONGEST_NAME = 200  # characters
 _MOST_WARNINGS = 5
 _OUR_COPY = "This is the copy that Foldmark keeps."
-_HANDED_OVER = "messages:"  # in place of a path, for a session that never had a file
 
 
 class NothingGiven(InvalidRequest):
@@ -54,7 +54,7 @@ class Opened:
 
 
 async def open_session(
-    store: Store, places: Folders, which: Which, caller: Caller, progress: Progress | None = None
+    store: Store, places: Places, which: Which, caller: Caller, progress: Progress | None = None
 ) -> Opened:
     """Find the session that a call means, and read what is new of it into the log.
 
@@ -75,75 +75,88 @@ async def open_session(
         return await _hand_over(store, which.session_id, which.messages, caller)
     if which.transcript_path:
         path = places.permitted(which.transcript_path)
-        id = folders.session_id(path)
-        if which.session_id not in ("", id):
+        one = places.identify(path, which.session_id)
+        if which.session_id not in ("", one.session):
             raise InvalidRequest(
-                f"transcript_path holds the session {id!r}, but session_id is "
+                f"transcript_path holds the session {one.session!r}, but session_id is "
                 f"{which.session_id!r}. Nothing was read. Pass one of them."
             )
-        return await _from_file(store, places, path, "transcript_path", progress)
+        return await _read(store, places, [one], "transcript_path", progress)
     if which.session_id:
         return await _by_id(store, places, which.session_id, progress)
     found = await calling.find(caller, places)
-    return await _from_file(store, places, found.path, found.how, progress)
+    return await _read(store, places, found.transcripts, found.how, progress)
 
 
-async def _by_id(store: Store, places: Folders, id: str, progress: Progress | None) -> Opened:
-    """Find a session by its id: where it was read before, on disk, or in the store alone."""
+async def _by_id(store: Store, places: Places, id: str, progress: Progress | None) -> Opened:
+    """Find a session by its id: on disk, where it was read before, or in the store alone."""
     seen = await store.overview(id)
+    assistant = seen.session.assistant if seen.session else ""
+    if found := await offload(places.find, id, assistant):
+        return await _read(store, places, found, "session_id", progress, seen)
     warnings: list[str] = []
     for source in seen.sources.values():
-        if source.session == id and not source.path.startswith(_HANDED_OVER):
+        if source.session == id and not source.path.startswith(HANDED_OVER):
             try:
-                path = places.permitted(source.path)
+                path = places.permitted(source.file)
+                found = [await offload(places.identify, path, id)]
             except SessionNotFound:
-                warnings.append(f"{_OUR_COPY} The transcript {source.path!r} is gone.")
-            except TranscriptRefused as error:
+                warnings.append(f"{_OUR_COPY} The transcript {source.file!r} is gone.")
+            except (TranscriptRefused, TranscriptUnreadable) as error:
                 warnings.append(f"{_OUR_COPY} {error}")
             else:
-                return await _from_file(store, places, path, "session_id", progress, seen)
-    if path := places.find(id):
-        return await _from_file(store, places, path, "session_id", progress, seen)
+                if found[0].session == id:
+                    return await _read(store, places, found, "session_id", progress, seen)
     if seen.session is None:
         raise SessionNotFound(await _unknown(store, places, id))
     return _opened(store, seen, "session_id", warnings)
 
 
-async def _from_file(
+async def _read(
     store: Store,
-    places: Folders,
-    path: Path,
+    places: Places,
+    found: Sequence[Transcript],
     how: str,
     progress: Progress | None,
     seen: Overview | None = None,
 ) -> Opened:
-    """Read a transcript and those of its subagents; what we hold survives whatever they became."""
-    id = folders.session_id(path)
-    seen = seen or await store.overview(id)
-    parent = id.partition("/")[0] if "/" in id else ""
-    wanted = [Transcript(path, FILES, id, parent)]
-    wanted += [Transcript(a, FILES, folders.session_id(a), id) for a in places.subagents(path)]
-    warnings: list[str] = []
+    """Read a session's transcripts, what it was forked from, and those of its subagents.
+
+    What we hold survives whatever became of them.
+    """
+    newest = found[-1]
+    seen = seen or await store.overview(newest.session)
+    bases, missing = places.bases(newest)
+    warnings = [f"It was forked from {missing!r}, whose transcript is gone."] if missing else []
     fresh = True
-    for transcript in wanted:
-        held = seen.sources.get(str(transcript.path))
+    for transcript in (*bases, *found, *await _subagents(places, newest)):
+        held = seen.sources.get(transcript.name)
         try:
-            source = await sync.sync(store, transcript, progress, held)
+            source = await sync.sync(
+                store, transcript, progress, held, may_read=places.may_read_beside
+            )
         except FileNotFoundError as error:
             told = f"The transcript {str(transcript.path)!r} is gone."
-            if transcript is wanted[0] and seen.session is None:
+            if transcript is newest and seen.session is None:
                 raise SessionNotFound(f"{told} Nothing was changed. Call list_sessions.") from error
             warnings.append(f"{_OUR_COPY} {told}" if held else told)
         except TranscriptUnreadable as error:
-            if transcript is wanted[0] and seen.session is None:
+            if transcript is newest and seen.session is None:
                 raise
             warnings.append(f"{_OUR_COPY} {error}" if held else str(error))
         else:
             fresh &= source is held
-            warnings += _faults(source)
+            warnings += sync.faults(source)
     if not fresh:
-        seen = await store.overview(id)
+        seen = await store.overview(newest.session)
     return _opened(store, seen, how, warnings)
+
+
+async def _subagents(places: Places, transcript: Transcript) -> list[Transcript]:
+    """Find the subagents' transcripts; a database may be kept waiting by its program."""
+    if isinstance(transcript.place, Database):
+        return await offload(places.subagents, transcript)
+    return places.subagents(transcript)
 
 
 def _opened(store: Store, seen: Overview, how: str, warnings: Sequence[str]) -> Opened:
@@ -155,9 +168,9 @@ def _opened(store: Store, seen: Overview, how: str, warnings: Sequence[str]) -> 
     return Opened(log, seen, how, (*warnings[:_MOST_WARNINGS], *rest))
 
 
-async def _unknown(store: Store, places: Folders, id: str) -> str:
+async def _unknown(store: Store, places: Places, id: str) -> str:
     known = {session.id for session in await store.sessions()}
-    known.update(folders.session_id(path) for path in places.transcripts())
+    known.update(one.session for one in await offload(places.transcripts))
     begin = sorted(other for other in known if id and other.startswith(id))[:_NEAR]
     near = begin or difflib.get_close_matches(id, sorted(known), n=_NEAR, cutoff=0.3)
     hint = f"The nearest are {', '.join(map(repr, near))}. " if near else ""
@@ -165,21 +178,6 @@ async def _unknown(store: Store, places: Folders, id: str) -> str:
         f"There is no session {id!r}. Nothing was changed. {hint}"
         "Call list_sessions to see all there are."
     )
-
-
-def _faults(source: Source) -> list[str]:
-    """Say what was wrong with a transcript."""
-    told: list[str] = []
-    if source.skipped:
-        places = ", ".join(f"line {line} ({reason})" for line, reason in source.places)
-        more = ", ..." if source.skipped > len(source.places) else ""
-        told.append(f"{source.skipped} damaged records were skipped: {places}{more}")
-    if source.restarts:
-        told.append(
-            f"{source.path!r} was cut short or rewritten since it was first read; what it held "
-            "before is kept, and shown too"
-        )
-    return told
 
 
 async def _hand_over(
@@ -191,7 +189,7 @@ async def _hand_over(
             f"{id[:80]!r} cannot name a session. Nothing was stored. Take 1 to {_LONGEST_NAME} "
             "printable characters, with no blank at either end."
         )
-    reader = READERS[Messages.assistant]
+    reader = api.READER
     given = handover.read(messages, reader)
     for name in [id] if id else handover.names(given):
         while True:
@@ -211,7 +209,7 @@ async def _hand_over(
             if not id and new.keep < len(held):
                 break  # another conversation that began with the same words
             records = handover.named(told, new, held, after=seen.end.pos)
-            since = seen.sources.get(_HANDED_OVER + name)
+            since = seen.sources.get(HANDED_OVER + name)
             if await _store(store, name, records, caller, since):
                 return _opened(store, await store.overview(name), "messages", ())
     raise AssertionError("names() never ends")
@@ -225,13 +223,13 @@ async def _store(
         return True
     batch = Batch(
         session=name,
-        assistant=Messages.assistant,
+        assistant=api.READER.assistant,
         records=records,
         project=str(caller.project),
         updated=time.time(),
     )
     taken = (since.consumed if since else 0) + len(records)
-    return await store.append([batch], Source(_HANDED_OVER + name, name, taken), since)
+    return await store.append([batch], Source(HANDED_OVER + name, name, taken), since)
 
 
 async def _without_preamble(store: Store, seen: Overview, given: list[Given]) -> list[Given]:

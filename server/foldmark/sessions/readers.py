@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-from foldmark.transcripts.api import Messages
-from foldmark.transcripts.claude_code import ClaudeCode
+from foldmark.transcripts import api, claude_code
 from foldmark.transcripts.record import Reader
 
-FILES: Reader = ClaudeCode()
-"""The reader of transcript files."""
+ASSISTANTS: tuple[Reader, ...] = (claude_code.READER,)
+"""The readers of transcripts, in the order in which a file of unknown make is tried."""
 
-READERS: Mapping[str, Reader] = {reader.assistant: reader for reader in (FILES, Messages())}
+READERS: Mapping[str, Reader] = {reader.assistant: reader for reader in (*ASSISTANTS, api.READER)}
 """Every reader, by the name of the assistant it reads."""

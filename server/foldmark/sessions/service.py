@@ -2,12 +2,13 @@
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 
 from foldmark import compaction, cut
 from foldmark.compaction import Brief, Outcome, Plan
 from foldmark.errors import CompactionConflict, InvalidRequest, SummarizerUnavailable
-from foldmark.messages import CHARS_PER_TOKEN, Message, tokens
+from foldmark.messages import CHARS_PER_TOKEN, Message, ToolCall, tokens
 from foldmark.offload import Progress
 from foldmark.own import is_own_tool
 from foldmark.requests import (
@@ -22,12 +23,12 @@ from foldmark.requests import (
     Which,
 )
 from foldmark.sessions.attempt import Attempt, LogGrew, Taken
-from foldmark.sessions.folders import Folders
 from foldmark.sessions.history import history
 from foldmark.sessions.listing import listing
 from foldmark.sessions.log import Standing
 from foldmark.sessions.opening import NothingGiven, Opened, open_session
 from foldmark.sessions.running import Running
+from foldmark.sources.places import Places
 from foldmark.store.store import Store
 from foldmark.summarizers.caller import CallersOwn
 from foldmark.summarizers.extractive import Extractive
@@ -45,19 +46,19 @@ class Sessions:
     def __init__(
         self,
         store: Store,
-        folders: Folders,
+        places: Places,
         *,
         summary_chars: int = SUMMARY_CHARS,
         model: Summarizer | None = None,
         fallback: bool = False,
     ):
-        """Use an open store and the folders that may be read.
+        """Use an open store and the transcripts that may be read.
 
         `model` is the summarizer that is paid for, if there is one; `fallback` lets the offline
         one write where that one fails.
         """
         self._store = store
-        self._folders = folders
+        self._places = places
         self._summary_chars = summary_chars
         self._model = model
         self._fallback = fallback
@@ -104,7 +105,7 @@ class Sessions:
 
     async def list(self, wanted: Filter, caller: Caller) -> Listing:
         """List sessions, newest first; see `listing.listing`."""
-        return await listing(self._store, self._folders, wanted, caller)
+        return await listing(self._store, self._places, wanted, caller)
 
     async def stop(self) -> None:
         """End what is under way; what it did not finish hides nothing."""
@@ -115,7 +116,7 @@ class Sessions:
             if progress:
                 await progress("reading the transcript", done, total)
 
-        return await open_session(self._store, self._folders, which, caller, reading)
+        return await open_session(self._store, self._places, which, caller, reading)
 
     async def _compact(
         self,
@@ -207,7 +208,7 @@ async def _plan(
 ) -> Plan | None:
     """Find what to fold; None when all of it may stay or is not worth a summary."""
     newest = await opened.log.newest(standing.start, int(keep_tokens * CHARS_PER_TOKEN))
-    own = 1 if newest and _is_own_call(newest[0].message, caller) else 0
+    own = _own_call([placed.message for placed in newest], caller)
     tail = cut.tail([placed.message for placed in newest[own:]], keep_tokens)
     if tail.whole and standing.boundary is None:
         return None
@@ -229,12 +230,24 @@ async def _plan(
     return plan if compaction.is_worth_it(plan) else None
 
 
-def _is_own_call(message: Message, caller: Caller) -> bool:
-    """Tell whether a message is the very call that is being answered, which is no history yet."""
-    return any(
-        call.id == caller.tool_use if caller.tool_use else is_own_tool(call.name)
-        for call in message.calls
-    )
+def _own_call(newest: Sequence[Message], caller: Caller) -> int:
+    """Count the messages at the end that the call being answered came with: it is no history yet.
+
+    Results of calls made beside it may stand after it.
+    """
+    answered: set[str] = set()
+    for at, message in enumerate(newest, start=1):
+        unanswered = [call for call in message.calls if call.id not in answered]
+        if any(_is_own_call(call, caller) for call in unanswered):
+            return at
+        if message.calls or not message.results:
+            break
+        answered.update(result.call_id for result in message.results)
+    return 0
+
+
+def _is_own_call(call: ToolCall, caller: Caller) -> bool:
+    return call.id == caller.tool_use if caller.tool_use else is_own_tool(call.name)
 
 
 def _is_done(plan: Plan, standing: Standing, brief: Brief, asked: str, writer: str) -> bool:

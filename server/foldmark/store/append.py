@@ -65,6 +65,7 @@ def _insertion(
             row.record.first_kept or row.record.replaces,
             int(bool(row.record.prompt) and row.head == row.pos),
             row.record.at,
+            row.record.model,
             row.messages,
             row.chars,
             start,
@@ -74,9 +75,10 @@ def _insertion(
     ]
     return (
         "INSERT INTO log (session, ours, pos, head, kind, id, parent, message, target, prompt, at,"
-        " messages, chars, raw) SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3,"
-        " value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,"
-        " value ->> 10, substr(?4, value ->> 11, value ->> 12) FROM json_each(?3)",
+        " model, messages, chars, raw) SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2,"
+        " value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8,"
+        " value ->> 9, value ->> 10, value ->> 11, substr(?4, value ->> 12, value ->> 13)"
+        " FROM json_each(?3)",
         (key, ours, orjson.dumps(values).decode(), b"".join(frame for _, frame in placed)),
     )
 
@@ -84,8 +86,11 @@ def _insertion(
 async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
     """Find or create the session's row, and learn from the records what describes it."""
     [(key,)] = await connection.execute_fetchall(
-        "INSERT INTO sessions (id, assistant, parent, project, branch, title, first_prompt,"
-        " last_prompt, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+        "INSERT INTO sessions (id, assistant, parent, forked_from, project, branch, title,"
+        " first_prompt, last_prompt, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET"
+        " parent = CASE parent WHEN '' THEN excluded.parent ELSE parent END,"
+        " forked_from = CASE forked_from WHEN '' THEN excluded.forked_from ELSE forked_from END,"
         " project = CASE project WHEN '' THEN excluded.project ELSE project END,"
         " branch = CASE excluded.branch WHEN '' THEN branch ELSE excluded.branch END,"
         " title = CASE excluded.title WHEN '' THEN title ELSE excluded.title END,"
@@ -97,10 +102,11 @@ async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
         (
             batch.session,
             batch.assistant,
-            batch.parent,
+            batch.parent or _first(record.parent_session for record in batch.records),
+            _first(record.forked_from for record in batch.records),
             batch.project or _first(record.project for record in batch.records),
             _first(record.branch for record in reversed(batch.records)),
-            _first(record.title for record in reversed(batch.records)),
+            batch.title or _first(record.title for record in reversed(batch.records)),
             _first(record.prompt for record in batch.records)[:_PROMPT_KEPT],
             _first(record.prompt for record in reversed(batch.records))[:_PROMPT_KEPT],
             batch.updated,
@@ -125,14 +131,18 @@ async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Rec
         log.pos, log.messages, log.chars, log.marked = pos, messages, chars, marked or 0
     if not log.pos:
         return log
-    named = {r.id for r in records} | {r.parent for r in records} | {r.replaces for r in records}
-    for id, pos, head, message, raw in await connection.execute_fetchall(
-        "SELECT log.id, pos, head, message, raw FROM json_each(?)"
-        " CROSS JOIN log ON session = ? AND log.id = value ORDER BY log.id, pos",
+    named = {id for r in records for id in (r.id, r.parent, r.replaces, r.resumes)}
+    for id, pos, head, message, raw, chars in await connection.execute_fetchall(
+        "SELECT log.id, log.pos, log.head, log.message, log.raw,"
+        " log.chars - ifnull(before.chars, 0) FROM json_each(?)"
+        " CROSS JOIN log ON log.session = ?2 AND log.id = value"
+        " LEFT JOIN log before ON before.session = ?2 AND before.pos = log.pos - 1"
+        " ORDER BY log.id, log.pos",
         (orjson.dumps(sorted(named - {""})).decode(), key),
     ):
-        place = Place(pos, head, message, decompress(raw))
-        log.known.setdefault(id, []).append(place)
+        held = log.known.setdefault(id, [])
+        size = chars + (held[-1].chars if held else 0)  # a version adds only what it has more
+        held.append(Place(pos, head, message, decompress(raw), size))
     parents = [log.known[r.parent][0].pos for r in records if r.prompt and r.parent in log.known]
     log.rewound = [
         Rewind(first, last)

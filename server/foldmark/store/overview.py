@@ -16,7 +16,7 @@ from foldmark.store.rows import (
     Stored,
 )
 
-_WIDTH = 13  # columns of a row, the tag among them
+_WIDTH = 15  # columns of a row, the tag among them
 
 
 def _part(tag: str, columns: str, rest: str) -> str:
@@ -58,7 +58,8 @@ SQL = " UNION ALL ".join(
         _part(
             "source",
             SOURCE,
-            "FROM sources WHERE session = ?1 OR session >= ?1 || '/' AND session < ?1 || '0'",
+            "FROM sources WHERE session = ?1 OR session >= ?1 || '/' AND session < ?1 || '0'"
+            " OR session IN (SELECT id FROM sessions WHERE parent = ?1 AND parent <> '')",
         ),
     )
 )
@@ -88,7 +89,7 @@ def read(rows: Iterable[tuple[Any, ...]]) -> Overview:
     for tag, *columns in rows:
         match tag:
             case "session":
-                view.session = Session(*columns[:10])
+                view.session = Session(*columns[:11])
             case "end":
                 view.end = Extent(*columns[:3])
             case "rewound":

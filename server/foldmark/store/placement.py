@@ -10,11 +10,15 @@ leave the active branch and stay in the log.
     typed      u1 a1 u2 a2 u3    where u3 follows a1
     active     u1 a1       u3    u2 and a2 are rewound; a u4 under a2 would take them up again
 
+A fork says the same by itself: which row is replaced by what comes after it, or is in force again.
 A record that names a parent nobody knows, or none, simply follows the record before it.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count, groupby
 
+from foldmark.transcripts.fields import dumps
 from foldmark.transcripts.record import Record
 
 
@@ -26,6 +30,7 @@ class Place:
     head: int
     message: str
     raw: bytes
+    chars: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +97,24 @@ class Log:
             if parent is not None:
                 self._branch(parent.pos, record.at)
             self.prompts.append(Prompt(pos, record.at))
-        if record.kind == "fork" and self.known.get(record.replaces):
-            self._leave(self.known[record.replaces][0].pos, self.pos)
+        if record.kind == "fork":
+            self._fork(record)
         if record.kind == "marker":
             self.marked = pos
         self.pos = pos
         self.messages += record.kind == "message" and head == pos
-        self.chars += record.chars
-        versions.append(Place(pos, head, record.message, record.raw))
+        # Only the newest version of a record is read, so only its length counts.
+        self.chars += record.chars - (versions[-1].chars if versions else 0)
+        versions.append(Place(pos, head, record.message, record.raw, record.chars))
         return Row(record, pos, head, self.messages, self.chars)
+
+    def _fork(self, fork: Record) -> None:
+        """Carry out what a fork says: first what is in force again, then what was taken back."""
+        for place in self.known.get(fork.resumes, ())[:1]:
+            for gone in [r for r in self.rewound if r.first <= place.pos <= r.last]:
+                self._resume(gone)
+        for place in self.known.get(fork.replaces, ())[:1]:
+            self._leave(place.pos, self.pos)
 
     def _branch(self, parent: int, at: str) -> None:
         """Leave the branch that a prompt typed under `parent` replaces.
@@ -139,3 +153,30 @@ class Log:
 
     def _is_off(self, pos: int) -> bool:
         return any(gone.first <= pos <= gone.last for gone in self.rewound)
+
+
+def fork(end: int, *, replaces: str = "", resumes: str = "") -> Record:
+    """Write a fork that is added to a log which ends at `end`."""
+    raw = dumps({"type": "fork", "replaces": replaces, "resumes": resumes}).encode()
+    return Record("fork", f"{end + 1}-fork", raw, replaces=replaces, resumes=resumes)
+
+
+def forks(held: Sequence[tuple[str, bool]], current: Sequence[str], end: int) -> Iterator[Record]:
+    """Say what a transcript that was written anew took back, and what it holds again.
+
+    `held` are the ids in the log, oldest first, and whether each is in force; `current` those in
+    the transcript. Only the end of a log can be taken back: what is missing before it was cleaned
+    up rather than taken back, and of a transcript with nothing in common nothing is concluded.
+    """
+    wanted = set(current)
+    last = max((at for at, (id, _) in enumerate(held) if id in wanted), default=None)
+    if last is None:
+        return
+    ends = count(end)
+    resumed = False
+    for live, run in groupby(held[: last + 1], key=lambda one: one[1]):
+        if not live and (again := next((id for id, _ in run if id in wanted), "")):
+            resumed = True  # and with it what was taken back after it
+            yield fork(next(ends), resumes=again)
+    if gone := next((id for id, live in held[last + 1 :] if live or resumed), ""):
+        yield fork(next(ends), replaces=gone)

@@ -1,7 +1,7 @@
 """What goes into the store and what comes out of it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +9,14 @@ import zstandard
 
 from foldmark.transcripts.record import Kind, Record
 
-SESSION = "key, id, assistant, parent, project, branch, title, first_prompt, last_prompt, updated"
-STORED = "pos, head, kind, ours, id, parent, target, at, raw"
+SESSION = (
+    "key, id, assistant, parent, forked_from, project, branch, title, first_prompt, last_prompt, "
+    "updated"
+)
+STORED = "pos, head, kind, ours, id, parent, target, at, model, raw"
 SOURCE = (
     "path, session, consumed, lines, size, modified, head, tail, discarding, skipped, places, "
-    "restarts"
+    "restarts, state, unknown"
 )
 
 
@@ -39,6 +42,7 @@ class Batch:
     records: Sequence[Record]
     parent: str = ""
     project: str = ""
+    title: str = ""
     updated: float = 0.0
     ours: bool = False
     frames: Sequence[bytes] = field(init=False, repr=False)
@@ -53,7 +57,9 @@ class Source:
     """How far the transcript at `path` was read; `modified` in nanoseconds since 1970.
 
     `head` and `tail` are digests of the first and the last bytes among the `consumed` ones;
-    `restarts` counts how often the file had to be read from its start again.
+    `restarts` counts how often the file had to be read from its start again. `state` is what its
+    reader remembers, `unknown` counts the records of types that the reader does not know. A
+    transcript that is no file of lines has only `head`, a digest that tells whether it changed.
     """
 
     path: str
@@ -66,15 +72,28 @@ class Source:
     tail: bytes = b""
     discarding: bool = False
     skipped: int = 0
-    places: tuple[tuple[int, str], ...] = ()
+    places: tuple[tuple[int | str, str], ...] = ()
     restarts: int = 0
+    state: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    unknown: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def file(self) -> str:
+        """The file that it lies in, of which it may be a part."""
+        return self.path.removesuffix(f"#{self.session}")
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> "Source":
         """Build a source from its columns."""
-        places = tuple((line, reason) for line, reason in json.loads(row[10]))
+        places = tuple((place, reason) for place, reason in json.loads(row[10]))
         return cls(
-            *row[:8], discarding=bool(row[8]), skipped=row[9], places=places, restarts=row[11]
+            *row[:8],
+            discarding=bool(row[8]),
+            skipped=row[9],
+            places=places,
+            restarts=row[11],
+            state=json.loads(row[12]),
+            unknown=json.loads(row[13]),
         )
 
 
@@ -86,6 +105,7 @@ class Session:
     id: str
     assistant: str
     parent: str
+    forked_from: str
     project: str
     branch: str
     title: str
@@ -125,12 +145,13 @@ class Stored:
     parent: str
     target: str
     at: str
+    model: str
     raw: bytes
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> "Stored":
         """Build a row from its columns."""
-        return cls(*row[:8], raw=decompress(row[8]))
+        return cls(*row[:9], raw=decompress(row[9]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,4 +106,12 @@ MIGRATIONS: tuple[str, ...] = (
         tokens INTEGER NOT NULL                  -- that it billed for them
     ) STRICT, WITHOUT ROWID;
     """,
+    # 3: other assistants name the model in another record, fork into files of their own, and tell
+    # in early records what holds for later ones.
+    """
+    ALTER TABLE log ADD COLUMN model TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN forked_from TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sources ADD COLUMN state TEXT NOT NULL DEFAULT '{}';    -- of the reader, as JSON
+    ALTER TABLE sources ADD COLUMN unknown TEXT NOT NULL DEFAULT '{}';  -- counts by type, as JSON
+    """,
 )

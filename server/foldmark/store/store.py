@@ -4,7 +4,6 @@ A call asks once for many rows, since each trip to the database costs a tenth of
 whatever it carries.
 """
 
-import json
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +25,10 @@ from foldmark.store.rows import (
     Source,
     Stored,
 )
+from foldmark.transcripts.fields import dumps
+
+HANDED_OVER = "messages:"
+"""Begins the name of a source that is no file: messages that came in calls."""
 
 
 class Store:
@@ -149,6 +152,14 @@ class Store:
         )
         return [Session(*row) for row in rows]
 
+    async def files(self) -> dict[str, set[str]]:
+        """List the files that each session was read from; one handed over in calls has none."""
+        found: dict[str, set[str]] = {}
+        for path, session in await self._database.rows("SELECT path, session FROM sources"):
+            if not path.startswith(HANDED_OVER):
+                found.setdefault(session, set()).add(Source(path, session).file)
+        return found
+
     async def before(self, key: int, pos: int) -> Extent:
         """Measure a session's log up to the row before `pos`."""
         rows = await self._database.rows(
@@ -166,6 +177,21 @@ class Store:
             (key,),
         )
         return [(pos, id) for pos, id in rows]
+
+    async def held(self, session: str) -> tuple[int, list[tuple[str, bool]]]:
+        """List the ids of what an assistant wrote, oldest first, and whether each is in force.
+
+        Also tells where the log ends.
+        """
+        rows = await self._database.rows(
+            "WITH own AS (SELECT key FROM sessions WHERE id = ?)"
+            " SELECT pos, '', 0 FROM (SELECT max(pos) AS pos FROM log WHERE session = (SELECT key"
+            " FROM own)) UNION ALL SELECT * FROM (SELECT pos, id,"
+            f" {LIVE} FROM log WHERE session = (SELECT key FROM own)"
+            " AND head = pos AND ours = 0 AND kind NOT IN ('fork', 'other') ORDER BY pos)",
+            (session,),
+        )
+        return rows[0][0] or 0, [(id, bool(live)) for _, id, live in rows[1:]]
 
     async def tail(self, key: int, first_kept: str, marked: int) -> tuple[int | None, Extent]:
         """Find where the message `first_kept` stands, or `marked` if it is empty.
@@ -255,7 +281,7 @@ async def _source(connection: aiosqlite.Connection, path: str) -> Source | None:
 
 async def _remember(connection: aiosqlite.Connection, source: Source) -> None:
     await connection.execute(
-        f"INSERT OR REPLACE INTO sources ({SOURCE}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        f"INSERT OR REPLACE INTO sources ({SOURCE}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             source.path,
             source.session,
@@ -267,7 +293,9 @@ async def _remember(connection: aiosqlite.Connection, source: Source) -> None:
             source.tail,
             source.discarding,
             source.skipped,
-            json.dumps(source.places),
+            dumps(source.places),
             source.restarts,
+            dumps(source.state),
+            dumps(source.unknown),
         ),
     )

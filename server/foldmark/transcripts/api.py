@@ -14,7 +14,7 @@ from foldmark.transcripts import opencode, parts
 from foldmark.transcripts.fields import items, mapping, name, text
 from foldmark.transcripts.injected import told_apart
 from foldmark.transcripts.lines import well_formed
-from foldmark.transcripts.record import Json, Record
+from foldmark.transcripts.record import Json, Reader, Record
 
 SHAPES = (
     "Anthropic {role, content}, Bedrock Converse {role, content}, OpenAI chat {role, content, "
@@ -41,47 +41,40 @@ _RESPONSES_ENDS = ("_call", "_output", "_snapshot", "_approval_request", "_appro
 _RESPONSES_TYPES = frozenset({"reasoning", "compaction", "item_reference", "mcp_list_tools"})
 
 
-class Messages:
-    """Reads message dicts of any known shape, each a record and a message of its own."""
+def record(record: Json, raw: bytes) -> Record:
+    """Read one message for the log; its place in the list names it, unless it names itself."""
+    if shape(record) == "opencode":
+        return opencode.record(record, raw)
+    built = message("", [record])
+    return Record(
+        kind="message",
+        id="",
+        raw=raw,
+        role=built.role,
+        at=built.at,
+        prompt=built.prompt,
+        chars=messages.size(built.blocks),
+    )
 
-    assistant = "messages"
 
-    def recognizes(self, record: Json) -> bool:
-        """Tell whether this record is a message of a known shape."""
-        return bool(shape(record))
+def message(id: str, records: Sequence[Json]) -> Message:
+    """Build the message that these records hold, oldest first."""
+    sound = [_sound(record) for record in records]
+    first = sound[0]
+    if shape(first) == "opencode":
+        return opencode.message(first, id)
+    return Message(
+        id=id,
+        role=_role(first),
+        blocks=tuple(block for record in sound for block in _told(record)),
+        at=name(first.get("timestamp")) or name(first.get("created_at")),
+        model=text(first.get("model")),
+    )
 
-    def record(self, record: Json, raw: bytes) -> Record:
-        """Read one message for the log; its place in the list names it, unless it names itself."""
-        if shape(record) == "opencode":
-            return opencode.record(record, raw)
-        built = self.message("", [record])
-        return Record(
-            kind="message",
-            id="",
-            raw=raw,
-            role=built.role,
-            at=built.at,
-            prompt=built.prompt,
-            chars=messages.size(built.blocks),
-        )
 
-    def message(self, id: str, records: Sequence[Json]) -> Message:
-        """Build the message that these records hold, oldest first."""
-        sound = [_sound(record) for record in records]
-        first = sound[0]
-        if shape(first) == "opencode":
-            return opencode.message(first, id)
-        return Message(
-            id=id,
-            role=_role(first),
-            blocks=tuple(block for record in sound for block in _told(record)),
-            at=name(first.get("timestamp")) or name(first.get("created_at")),
-            model=text(first.get("model")),
-        )
-
-    def summary(self, id: str, marker: str, record: Json) -> Summary:
-        """Build the summary that opencode wrote; the other shapes have none of their own."""
-        return opencode.summary(_sound(record), marker, id)
+def summary(id: str, marker: str, record: Json) -> Summary:
+    """Build the summary that opencode wrote; the other shapes have none of their own."""
+    return opencode.summary(_sound(record), marker, id)
 
 
 def _told(record: Json) -> Iterator[Block]:
@@ -222,3 +215,7 @@ def _openai_calls(record: Json) -> Iterator[ToolCall]:
     if made := mapping(record.get("function_call")):  # before there were ids
         name = text(made.get("name"))
         yield ToolCall(name, name, parts.arguments(made.get("arguments")))
+
+
+READER = Reader(assistant="messages", places=(), message=message, summary=summary)
+"""Message dicts of any known shape, each a record and a message of its own."""

@@ -14,8 +14,9 @@ from foldmark.messages import (
     ToolCall,
     ToolResult,
     Unknown,
+    Usage,
 )
-from foldmark.transcripts.fields import dumps, items, mapping, text
+from foldmark.transcripts.fields import count, dumps, items, mapping, text
 
 _MEDIA = frozenset({"image", "document", "audio", "input_image", "image_url", "input_file"})
 _NATIVE = frozenset(
@@ -85,6 +86,17 @@ def without_native(value: Any, depth: int = _NATIVE_DEPTH) -> Any:
 
 def _is_thinking(value: Any) -> bool:
     return mapping(value).get("type") in ("thinking", "redacted_thinking")
+
+
+def usage(value: Any) -> Usage | None:
+    """Read what Anthropic billed for an answer; `input` leaves out what was cached."""
+    told = mapping(value)
+    counts = Usage(
+        input=count(told.get("input_tokens")),
+        output=count(told.get("output_tokens")),
+        cached=count(told.get("cache_read_input_tokens")),
+    )
+    return counts if counts != Usage() else None
 
 
 def attachment(part: Mapping[str, Any]) -> Attachment:

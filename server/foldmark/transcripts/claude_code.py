@@ -5,6 +5,7 @@ each line's parent being another line of it. Everything a model never saw (hooks
 snapshots, titles) is kept in the log as "other".
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -14,7 +15,7 @@ from foldmark.messages import Block, Message, Role, Summary, Text
 from foldmark.transcripts import blocks
 from foldmark.transcripts.fields import items, mapping, name, text
 from foldmark.transcripts.injected import told_apart
-from foldmark.transcripts.record import Json, Kind, Record
+from foldmark.transcripts.record import Json, Kind, Lines, Reader, Record, State
 
 _TYPES = frozenset(
     {"user", "assistant", "system", "summary", "progress", "attachment"}
@@ -23,67 +24,74 @@ _TYPES = frozenset(
 )
 _OURS = frozenset({"uuid", "sessionId", "leafUuid", "messageId", "snapshot"})
 
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_LONGEST_TYPE = 60
 _NO_MODEL = "<synthetic>"
 
 
-class ClaudeCode:
-    """Reads the records of Claude Code, all versions from 1.0 to 2.1."""
+def recognizes(record: Json) -> bool:
+    """Tell whether this record is of Claude Code's making."""
+    return text(record.get("type")) in _TYPES and not _OURS.isdisjoint(record)
 
-    assistant = "claude-code"
 
-    def recognizes(self, record: Json) -> bool:
-        """Tell whether this record is of Claude Code's making."""
-        return text(record.get("type")) in _TYPES and not _OURS.isdisjoint(record)
+def records(record: Json, raw: bytes, _: State) -> tuple[Record]:
+    """Read one line for the log."""
+    return (read(record, raw),)
 
-    def record(self, record: Json, raw: bytes) -> Record:
-        """Read one line for the log."""
-        kind = _kind(record)
-        built = self.message("", [record]) if kind == "message" else None
-        return Record(
-            kind=kind,
-            id=name(record.get("uuid")) or f"~{blake2b(raw, digest_size=12).hexdigest()}",
-            raw=raw,
-            parent=name(record.get("parentUuid")),
-            message=_message_id(record) if built and built.role == "assistant" else "",
-            thread=_thread(record),
-            role=built.role if built else "",
-            at=name(record.get("timestamp")),
-            prompt=built.prompt if built else "",
-            chars=messages.size(built.blocks) if built else 0,
-            project=text(record.get("cwd")),
-            branch=text(record.get("gitBranch")),
-            title="" if built else _title(record),
-            first_kept=_first_kept(record) if kind == "marker" else "",
-        )
 
-    def message(self, id: str, records: Sequence[Json]) -> Message:
-        """Build one message from its lines, oldest first."""
-        first = records[0]
-        role: Role = "assistant" if first.get("type") == "assistant" else "user"
-        return Message(
-            id=id,
-            role=role,
-            blocks=tuple(block for record in records for block in _blocks(record, role)),
-            at=name(first.get("timestamp")),
-            model=text(mapping(first.get("message")).get("model")),
-            error=_error(first) if role == "assistant" else "",
-        )
+def read(record: Json, raw: bytes) -> Record:
+    """Read one line for the log; what earlier lines said does not matter."""
+    kind = _kind(record)
+    built = message("", [record]) if kind == "message" else None
+    return Record(
+        kind=kind,
+        id=name(record.get("uuid")) or f"~{blake2b(raw, digest_size=12).hexdigest()}",
+        raw=raw,
+        parent=name(record.get("parentUuid")),
+        message=_message_id(record) if built and built.role == "assistant" else "",
+        thread=_thread(record),
+        role=built.role if built else "",
+        at=name(record.get("timestamp")),
+        prompt=built.prompt if built else "",
+        chars=messages.size(built.blocks) if built else 0,
+        project=text(record.get("cwd")),
+        branch=text(record.get("gitBranch")),
+        title="" if built else _title(record),
+        unknown="" if text(record.get("type")) in _TYPES else _type(record),
+        first_kept=_first_kept(record) if kind == "marker" else "",
+    )
 
-    def summary(self, id: str, marker: str, record: Json) -> Summary:
-        """Build the summary that Claude Code wrote under its own `compact_boundary`.
 
-        The record is only written once the model has finished, so its presence is the finish.
-        """
-        found = tuple(_blocks(record, "assistant"))
-        return Summary(
-            id=id,
-            marker=marker,
-            text="\n".join(block.text for block in found if isinstance(block, Text)).strip(),
-            finish="end_turn",
-            error=_error(record),
-            tool_call=any(isinstance(block, messages.ToolCall) for block in found),
-            at=name(record.get("timestamp")),
-        )
+def message(id: str, records: Sequence[Json]) -> Message:
+    """Build one message from its lines, oldest first."""
+    first = records[0]
+    role: Role = "assistant" if first.get("type") == "assistant" else "user"
+    return Message(
+        id=id,
+        role=role,
+        blocks=tuple(block for record in records for block in _blocks(record, role)),
+        at=name(first.get("timestamp")),
+        model=text(mapping(first.get("message")).get("model")),
+        error=_error(first) if role == "assistant" else "",
+        usage=blocks.usage(mapping(records[-1].get("message")).get("usage")),
+    )
+
+
+def summary(id: str, marker: str, record: Json) -> Summary:
+    """Build the summary that Claude Code wrote under its own `compact_boundary`.
+
+    The record is only written once the model has finished, so its presence is the finish.
+    """
+    found = tuple(_blocks(record, "assistant"))
+    return Summary(
+        id=id,
+        marker=marker,
+        text="\n".join(block.text for block in found if isinstance(block, Text)).strip(),
+        finish="end_turn",
+        error=_error(record),
+        tool_call=any(isinstance(block, messages.ToolCall) for block in found),
+        at=name(record.get("timestamp")),
+    )
 
 
 def _kind(record: Json) -> Kind:
@@ -96,6 +104,10 @@ def _kind(record: Json) -> Kind:
             return "marker"
         case _:
             return "other"
+
+
+def _type(record: Json) -> str:
+    return name(record.get("type"))[:_LONGEST_TYPE] or "no type"
 
 
 def _message_id(record: Json) -> str:
@@ -151,3 +163,35 @@ def _title(record: Json) -> str:
             return text(record.get("summary"))
         case _:
             return ""
+
+
+def _session(path: str, _: Json) -> str:
+    """Name a session by its file; a subagent's by its own and that of the session it worked for.
+
+    A file by any other name is a copy.
+    """
+    *folders, name = path.split("/")
+    stem = name.removesuffix(".jsonl")
+    if "subagents" in folders[1:]:
+        return f"{folders[folders.index('subagents') - 1]}/{stem}"
+    return stem if _UUID.fullmatch(stem) else ""
+
+
+READER = Reader(
+    assistant="claude-code",
+    places=(
+        Lines(
+            roots=("$CLAUDE_CONFIG_DIR/projects", "~/.claude/projects"),
+            pattern="*/????????-????-????-????-????????????.jsonl",
+            recognizes=recognizes,
+            records=records,
+            session=_session,
+            subagents="*/{session}/subagents/**/agent-*.jsonl",
+        ),
+    ),
+    message=message,
+    summary=summary,
+    hosts=("claude-code",),
+    variables=("CLAUDE_CODE_SESSION_ID",),
+)
+"""Claude Code, all versions from 1.0 to 2.1."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import orjson
@@ -27,6 +28,22 @@ def name(value: Any) -> str:
 def items(value: Any) -> list[Any]:
     """Take a list, else an empty one."""
     return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def count(value: Any) -> int:
+    """Take a number of things, else none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def moment(seconds: Any) -> str:
+    """Write a time, given in seconds since 1970, in ISO 8601; nothing if it is none."""
+    if not isinstance(seconds, int | float) or not seconds:
+        return ""
+    try:
+        found = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return f"{found:%Y-%m-%dT%H:%M:%S}.{found.microsecond // 1000:03}Z"
 
 
 def dumps(value: Any) -> str:

@@ -7,9 +7,11 @@ as skipped, with the number of the line it stood on.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import orjson
+
+from foldmark.transcripts.record import Skipped
 
 LONGEST_RECORD = 32 * 1024 * 1024
 """Bytes. Real lines reach 1 MB; one that is longer than this would not fit beside a model."""
@@ -21,12 +23,8 @@ _DECODER = json.JSONDecoder()
 _SALVAGE_TRIES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Something on line `line` that is no record, and why."""
-
-    line: int
-    reason: str
+Found: TypeAlias = list[tuple[dict[str, Any], bytes]]
+"""Records with their bytes."""
 
 
 @dataclass(slots=True)
@@ -37,9 +35,7 @@ class Lines:
     `discarding` says that the stretch ended inside a line too long to hold.
     """
 
-    records: list[tuple[dict[str, Any], bytes]] = field(
-        default_factory=list[tuple[dict[str, Any], bytes]]
-    )
+    records: Found = field(default_factory=list[tuple[dict[str, Any], bytes]])
     skipped: list[Skipped] = field(default_factory=list[Skipped])
     consumed: int = 0
     lines: int = 0

@@ -4,7 +4,9 @@ from pathlib import Path
 import pytest
 
 from foldmark.errors import SessionNotFound, TranscriptRefused
-from foldmark.sessions.folders import Folders, is_agent, session_id
+from foldmark.sessions.readers import ASSISTANTS
+from foldmark.sources.places import Places
+from foldmark.sources.transcript import Transcript
 
 ONE = "11111111-1111-4111-8111-111111111111"
 TWO = "22222222-2222-4222-8222-222222222222"
@@ -35,8 +37,13 @@ def _projects(home: Path) -> Path:
 
 
 @pytest.fixture(name="places")
-def _places(home: Path, projects: Path) -> Folders:
-    return Folders(projects, (Path("~/allowed"), home / "not-there-yet"))
+def _places(home: Path) -> Places:
+    allowed = (Path("~/allowed"), home / "not-there-yet")
+    return Places(ASSISTANTS, {"HOME": str(home)}, project=home / "work", allowed=allowed)
+
+
+def paths(found: list[Transcript]) -> list[Path]:
+    return [one.path for one in found]
 
 
 # Paths that a caller names
@@ -55,7 +62,7 @@ def _places(home: Path, projects: Path) -> Folders:
         (".ssh/../allowed/deep/run.jsonl", "allowed/deep/run.jsonl"),
     ],
 )
-def test_a_file_inside_is_permitted(home: Path, places: Folders, named: str, real: str):
+def test_a_file_inside_is_permitted(home: Path, places: Places, named: str, real: str):
     assert places.permitted(named) == home / real
 
 
@@ -77,14 +84,14 @@ def test_a_file_inside_is_permitted(home: Path, places: Folders, named: str, rea
         pytest.param("x/" * 5000, id="too long"),
     ],
 )
-def test_a_path_outside_is_refused(places: Folders, named: str):
+def test_a_path_outside_is_refused(places: Places, named: str):
     with pytest.raises(TranscriptRefused, match="FOLDMARK_ALLOWED_DIRS") as raised:
         places.permitted(named)
 
     assert str(raised.value).encode()
 
 
-def test_a_refusal_does_not_tell_whether_the_file_exists(home: Path, places: Folders):
+def test_a_refusal_does_not_tell_whether_the_file_exists(home: Path, places: Places):
     refusals: set[str] = set()
     for name in ("id_rsa", "absent"):
         with pytest.raises(TranscriptRefused) as raised:
@@ -109,7 +116,7 @@ def test_a_refusal_does_not_tell_whether_the_file_exists(home: Path, places: Fol
     ],
 )
 def test_a_link_that_leads_outside_is_refused(
-    home: Path, places: Folders, link: str, target: str, named: str
+    home: Path, places: Places, link: str, target: str, named: str
 ):
     (home / link).symlink_to(home / target)
 
@@ -117,7 +124,7 @@ def test_a_link_that_leads_outside_is_refused(
         places.permitted(named)
 
 
-def test_a_link_to_a_link_that_leads_outside_is_refused(home: Path, places: Folders):
+def test_a_link_to_a_link_that_leads_outside_is_refused(home: Path, places: Places):
     (home / "allowed" / "b.jsonl").symlink_to(home / "allowed" / "a.jsonl")
     (home / "allowed" / "a.jsonl").symlink_to(home / ".ssh" / "id_rsa")
 
@@ -125,27 +132,27 @@ def test_a_link_to_a_link_that_leads_outside_is_refused(home: Path, places: Fold
         places.permitted("allowed/b.jsonl")
 
 
-def test_a_link_that_stays_inside_is_followed(home: Path, places: Folders):
+def test_a_link_that_stays_inside_is_followed(home: Path, places: Places):
     (home / "allowed" / "x.jsonl").symlink_to(home / "allowed" / "deep" / "run.jsonl")
 
     assert places.permitted("allowed/x.jsonl") == home / "allowed" / "deep" / "run.jsonl"
 
 
-def test_a_link_into_an_allowed_folder_is_followed(home: Path, places: Folders):
+def test_a_link_into_an_allowed_folder_is_followed(home: Path, places: Places):
     (home / "x.jsonl").symlink_to(home / "allowed" / "deep" / "run.jsonl")
 
     assert places.permitted("x.jsonl") == home / "allowed" / "deep" / "run.jsonl"
 
 
-def test_an_allowed_folder_may_itself_be_a_link(home: Path, projects: Path):
+def test_an_allowed_folder_may_itself_be_a_link(home: Path):
     (home / "shortcut").symlink_to(home / "allowed")
-    places = Folders(projects, (home / "shortcut",))
+    places = Places(ASSISTANTS, {"HOME": str(home)}, allowed=[home / "shortcut"])
 
     assert places.permitted("shortcut/deep/run.jsonl") == home / "allowed" / "deep" / "run.jsonl"
     assert places.permitted("allowed/deep/run.jsonl") == home / "allowed" / "deep" / "run.jsonl"
 
 
-def test_links_in_a_circle_lead_nowhere(home: Path, places: Folders):
+def test_links_in_a_circle_lead_nowhere(home: Path, places: Places):
     (home / "allowed" / "a").symlink_to(home / "allowed" / "b")
     (home / "allowed" / "b").symlink_to(home / "allowed" / "a")
 
@@ -167,7 +174,7 @@ def test_links_in_a_circle_lead_nowhere(home: Path, places: Folders):
         ),
     ],
 )
-def test_what_is_no_file_inside_is_not_found(home: Path, places: Folders, named: str):
+def test_what_is_no_file_inside_is_not_found(home: Path, places: Places, named: str):
     os.mkfifo(home / "allowed" / "pipe")
 
     with pytest.raises(SessionNotFound, match="Nothing was changed"):
@@ -177,17 +184,17 @@ def test_what_is_no_file_inside_is_not_found(home: Path, places: Folders, named:
 # Sessions by name
 
 
-def test_a_session_is_found_in_whatever_project_it_lies(projects: Path, places: Folders):
-    assert places.find(ONE) == projects / "-home-dev-p" / f"{ONE}.jsonl"
-    assert places.find(TWO) == projects / "-home-dev-q" / f"{TWO}.jsonl"
+def test_a_session_is_found_in_whatever_project_it_lies(projects: Path, places: Places):
+    assert paths(places.find(ONE)) == [projects / "-home-dev-p" / f"{ONE}.jsonl"]
+    assert paths(places.find(TWO)) == [projects / "-home-dev-q" / f"{TWO}.jsonl"]
 
 
-def test_of_two_files_of_one_session_the_newer_is_found(projects: Path, places: Folders):
+def test_of_two_files_of_one_session_the_newer_is_found(projects: Path, places: Places):
     copy = projects / "-home-dev-q" / f"{ONE}.jsonl"
     copy.write_text("{}\n")
     os.utime(projects / "-home-dev-p" / f"{ONE}.jsonl", (1, 1))
 
-    assert places.find(ONE) == copy
+    assert paths(places.find(ONE)) == [copy]
 
 
 @pytest.mark.parametrize(
@@ -219,33 +226,35 @@ def test_of_two_files_of_one_session_the_newer_is_found(projects: Path, places: 
         "x" * 100_000,
     ],
 )
-def test_a_hostile_id_finds_nothing(places: Folders, id: str):
-    assert places.find(id) is None
+def test_a_hostile_id_finds_nothing(places: Places, id: str):
+    assert places.find(id) == []
 
 
 def test_what_a_link_leads_out_to_is_neither_found_nor_listed(
-    home: Path, projects: Path, places: Folders
+    home: Path, projects: Path, places: Places
 ):
     third, fourth = (str(number) * 8 + ONE[8:] for number in (3, 4))
     (projects / "-home-dev-p" / f"{third}.jsonl").symlink_to(home / ".ssh" / "id_rsa")
     (home / ".ssh" / f"{fourth}.jsonl").write_text("{}\n")
     (projects / "-out").symlink_to(home / ".ssh")
 
-    assert places.find(third) is None
-    assert places.find(fourth) is None
-    assert sorted(path.stem for path in places.transcripts()) == [ONE, TWO]
+    assert places.find(third) == []
+    assert places.find(fourth) == []
+    assert sorted(one.session for one in places.transcripts()) == [ONE, TWO]
 
 
-def test_a_subagents_transcript_is_found_by_both_names(projects: Path, places: Folders):
+def test_a_subagents_transcript_is_found_by_both_names(projects: Path, places: Places):
     path = agent_file(projects, "agent-x")
 
-    assert places.find(f"{ONE}/agent-x") == path
-    assert places.find(f"{TWO}/agent-x") is None
-    assert places.subagents(projects / "-home-dev-p" / f"{ONE}.jsonl") == [path]
+    assert paths(places.find(f"{ONE}/agent-x")) == [path]
+    assert places.find(f"{TWO}/agent-x") == []
+    assert paths(places.subagents(places.find(ONE)[0])) == [path]
 
 
 @pytest.mark.parametrize("at", ["subagents", "session"])
-def test_subagents_behind_a_link_out_are_not_listed(home: Path, projects: Path, at: str):
+def test_subagents_behind_a_link_out_are_not_listed(
+    home: Path, projects: Path, places: Places, at: str
+):
     outside = home / ".ssh" / "subagents"
     outside.mkdir()
     (outside / "agent-x.jsonl").write_text("{}\n")
@@ -256,14 +265,14 @@ def test_subagents_behind_a_link_out_are_not_listed(home: Path, projects: Path, 
         session.mkdir()
         (session / "subagents").symlink_to(outside)
 
-    assert Folders(projects).subagents(session.with_suffix(".jsonl")) == []
+    assert places.subagents(places.find(ONE)[0]) == []
 
 
 # Lists
 
 
 def test_transcripts_are_listed_newest_first_without_those_of_subagents(
-    projects: Path, places: Folders
+    projects: Path, places: Places
 ):
     one = projects / "-home-dev-p" / f"{ONE}.jsonl"
     two = projects / "-home-dev-q" / f"{TWO}.jsonl"
@@ -275,34 +284,16 @@ def test_transcripts_are_listed_newest_first_without_those_of_subagents(
     os.utime(one, (100, 100))
     os.utime(two, (200, 200))
 
-    assert places.transcripts() == [two, one]
-    assert places.transcripts(Path("/home/dev/p")) == [one]
-    assert places.transcripts(Path("/home/dev/nothing")) == []
-
-
-@pytest.mark.parametrize(
-    ("project", "slug"),
-    [
-        ("/home/dev/p", "-home-dev-p"),
-        ("/home/dev/my_app.v2", "-home-dev-my-app-v2"),
-        ("/home/dév/p", "-home-d-v-p"),
-        ("C:\\Users\\dev", "C--Users-dev"),
-        ("/a*b[c]?", "-a-b-c--"),
-    ],
-)
-def test_a_project_is_found_by_its_slug(projects: Path, places: Folders, project: str, slug: str):
-    path = projects / slug / f"{TWO}.jsonl"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("{}\n")
-
-    assert path in places.transcripts(Path(project))
+    assert paths(places.transcripts()) == [two, one]
+    assert paths(places.transcripts("claude-code", since=150)) == [two]
+    assert places.transcripts("nobody") == []
 
 
 def test_folders_that_are_not_there_hold_nothing(tmp_path: Path):
-    places = Folders(tmp_path / "absent")
+    places = Places(ASSISTANTS, {"HOME": str(tmp_path / "absent")}, project=tmp_path)
 
     assert places.transcripts() == []
-    assert places.find(ONE) is None
+    assert places.find(ONE) == []
 
 
 def agent_file(projects: Path, name: str) -> Path:
@@ -318,23 +309,28 @@ def agent_file(projects: Path, name: str) -> Path:
 @pytest.mark.parametrize(
     ("path", "id"),
     [
-        (f"/p/{ONE}.jsonl", ONE),
-        (f"/p/{ONE.upper()}.jsonl", ONE.upper()),
-        (f"/p/{ONE}/subagents/agent-x.jsonl", f"{ONE}/agent-x"),
+        (f"-p/{ONE}.jsonl", ONE),
+        (f"-p/{TWO.upper()}.jsonl", TWO.upper()),
+        (f"-p/{ONE}/subagents/agent-x.jsonl", f"{ONE}/agent-x"),
+        (f"-p/{ONE}/subagents/workflows/wf_1/agent-x.jsonl", f"{ONE}/agent-x"),
     ],
 )
-def test_a_file_of_the_assistants_is_named_by_its_session(path: str, id: str):
-    assert session_id(Path(path)) == id
+def test_a_file_of_the_assistants_is_named_by_its_session(
+    projects: Path, places: Places, path: str, id: str
+):
+    assert places.identify(put(projects / path)).session == id
 
 
-def test_any_other_file_is_named_by_its_folder_too():
-    names = {session_id(Path(path)) for path in ("/a/run.jsonl", "/b/run.jsonl", "/a/walk.jsonl")}
+def test_any_other_file_is_named_by_its_folder_too(home: Path, places: Places):
+    names = {places.identify(put(home / path)).session for path in ("a/run.jsonl", "b/run.jsonl")}
+    names.add(places.identify(put(home / "a/walk.jsonl")).session)
 
     assert len(names) == 3
     assert {name.rpartition("-")[0] for name in names} == {"run", "walk"}
-    assert session_id(Path("/a/run.jsonl")) in names
+    assert places.identify(home / "a" / "run.jsonl").session in names
 
 
-def test_a_subagent_is_told_by_its_files_name():
-    assert is_agent(Path("/p/agent-x.jsonl"))
-    assert not is_agent(Path(f"/p/{ONE}.jsonl"))
+def put(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"type":"user","uuid":"u1","message":{"content":"hello"}}\n')
+    return path

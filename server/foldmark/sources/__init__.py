@@ -1,0 +1,1 @@
+"""Transcripts on disk: where they lie, which may be read, and how their bytes are got."""

@@ -1,0 +1,201 @@
+"""One place of a reader's on this machine: which files are of it, and whose sessions they hold.
+
+A session is named by its file's path where the assistant does so, else by the first records, and
+where neither tells by the file's name and a digest of its folder, since two may share a name.
+"""
+
+import glob
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from foldmark.errors import TranscriptUnreadable
+from foldmark.sources import database, files
+from foldmark.sources.transcript import Transcript, modified
+from foldmark.transcripts import lines
+from foldmark.transcripts.record import Database, Document, Folder, Lines, Place, Reader
+
+_MOST = 20_000  # files looked at under one root
+_SNIFFED = 40  # records that may come before one that tells whose transcript it is
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place of a reader's, at its root, of which `real` is where its links lead."""
+
+    reader: Reader
+    place: Place
+    root: Path
+    real: Path = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Follow the links once."""
+        object.__setattr__(self, "real", self.root.resolve())
+
+    @classmethod
+    def around(cls, reader: Reader, place: Place, path: Path) -> "Spot":
+        """Make a spot whose root lies as far above `path` as the place's pattern is deep."""
+        depth = len(place.pattern.split("/")) if "**" not in place.pattern else 1
+        return cls(reader, place, path.parents[min(depth, len(path.parents)) - 1])
+
+    def transcripts(self, since: float = 0.0) -> list[Transcript]:
+        """List the main transcripts that were written to `since`."""
+        paths = self._files(self.place.pattern)
+        if isinstance(self.place, Database):
+            found = [one for path in paths for one in self.held(path)]
+            return [one for one in found if not one.parent and one.updated >= since]
+        return [self.transcript(path) for path in paths if modified(path) >= since]
+
+    def find(self, session: str) -> list[Transcript]:
+        """Find the transcripts of a session, passing over files that say they hold another."""
+        if isinstance(self.place, Database):
+            return [one for one in self._sessions() if one.session == session]
+        name, _, agent = session.partition("/")
+        if agent:
+            found = self.subagents(name)
+        else:
+            paths = self._files(self.place.pattern)
+            found = [self.transcript(p) for p in paths if self._may_hold(p, session)]
+        return [one for one in found if one.session == session]
+
+    def subagents(self, session: str, near: str = "") -> list[Transcript]:
+        """List the transcripts of the subagents that worked for a session.
+
+        `near` is the path of the session's own file below the root: they lie in the same folder.
+        """
+        if isinstance(self.place, Database):
+            return [one for one in self._sessions() if one.parent == session]
+        if not self.place.subagents:
+            return []
+        pattern = _inside(self.place.subagents, near).replace("{session}", session)
+        return [self.transcript(path, parent=session) for path in self._files(pattern)]
+
+    def transcript(self, path: Path, head: bytes | None = None, *, parent: str = "") -> Transcript:
+        """Describe a file, of which `head` is the beginning if that is known."""
+        below = self._below(path)
+        name = self._named_by_path(below)
+        if not name and not isinstance(self.place, Folder):
+            name = self._named_by_head(below, files.head(path) if head is None else head)
+        if not name:
+            digest = hashlib.blake2b(str(path.parent).encode(), digest_size=3).hexdigest()
+            name = f"{path.name.split('.')[0] or self.reader.assistant}-{digest}"
+        session = f"{parent}/{name}" if parent and "/" not in name else name
+        above = session.partition("/")[0] if "/" in session else ""
+        return Transcript(path, self.reader, self.place, session, below, parent or above)
+
+    def held(self, path: Path) -> list[Transcript]:
+        """List the sessions in a database; one that cannot be read holds none now."""
+        if not isinstance(self.place, Database):
+            return []
+        below = self._below(path)
+        try:
+            with database.reading(path, self.place.tables) as rows:
+                return [
+                    Transcript(path, self.reader, self.place, seen.id, below, seen.parent, seen)
+                    for seen in self.place.sessions(rows)
+                ]
+        except (TranscriptUnreadable, OSError):
+            return []
+
+    def recognizes(self, head: bytes) -> bool:
+        """Tell whether a file that begins so is of this reader's making."""
+        match self.place:
+            case Lines():
+                told = lines.split(head, last=True).records[:_SNIFFED]
+                return any(self.place.recognizes(value) for value, _ in told)
+            case Document() | Folder():
+                return self.place.recognizes(head)
+            case Database():
+                return False
+
+    def holds(self, real: Path) -> bool:
+        """Tell whether this file, its links followed, is one of the place's, by its path alone."""
+        if not real.is_relative_to(self.real):
+            return False
+        below = real.relative_to(self.real).parts
+        patterns = [self.place.pattern]
+        if not isinstance(self.place, Database) and self.place.subagents:
+            patterns.append(self.place.subagents.replace("{session}", "*"))
+        return any(_matches(below, tuple(filter(None, p.split("/")))) for p in patterns)
+
+    def _sessions(self) -> Iterator[Transcript]:
+        return (one for path in self._files(self.place.pattern) for one in self.held(path))
+
+    def _files(self, pattern: str) -> list[Path]:
+        """Find regular files, passing over whatever a link leads out of the root to."""
+        if not pattern:
+            return [self.root] if is_file(self.root) else []
+        return list(_found(self.root, pattern))
+
+    def _may_hold(self, path: Path, session: str) -> bool:
+        below = self._below(path)
+        return session[:8] in below or self._named_by_path(below) == session
+
+    def _below(self, path: Path) -> str:
+        for root in (self.root, self.real):
+            if path != root and path.is_relative_to(root):
+                return path.relative_to(root).as_posix()
+        return path.name
+
+    def _named_by_path(self, below: str) -> str:
+        match self.place:
+            case Lines():
+                return self.place.session(below, {})
+            case Document():
+                return self.place.session(below, b"")
+            case Folder():
+                return self.place.session(below)
+            case Database():
+                return ""
+
+    def _named_by_head(self, below: str, head: bytes) -> str:
+        match self.place:
+            case Lines():
+                told = (value for value, _ in lines.split(head, last=True).records)
+                known = (self.place.session(below, v) for v in told if self.place.recognizes(v))
+                return next(filter(None, known), "")
+            case Document():
+                return self.place.session(below, head)
+            case _:
+                return ""
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is such a file, whatever is asked for."""
+    try:
+        return path.is_file()
+    except OSError:  # a name that no file can have
+        return False
+
+
+def _inside(pattern: str, near: str) -> str:
+    """Put the folders of a path where a pattern begins with any."""
+    parts = pattern.split("/")
+    for at, folder in enumerate(near.split("/")[:-1]):
+        if at >= len(parts) or parts[at] != "*":
+            break
+        parts[at] = glob.escape(folder)
+    return "/".join(parts)
+
+
+def _matches(parts: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
+    if not patterns:
+        return not parts
+    if patterns[0] == "**":
+        rest = patterns[1:]
+        return any(_matches(parts[at:], rest) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], patterns[0]) and _matches(parts[1:], patterns[1:])
+
+
+def _found(root: Path, pattern: str) -> Iterator[Path]:
+    real = root.resolve()
+    for number, path in enumerate(root.glob(pattern)):
+        if number == _MOST:
+            return
+        try:
+            if path.is_file() and path.resolve().is_relative_to(real):
+                yield path
+        except OSError:
+            continue

@@ -1,0 +1,62 @@
+"""One session's transcript: a file, several, or rows of a database, and who can read it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from foldmark.transcripts.record import Database, Lines, Place, Reader, Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The session in the file `path`, whose path below the place's root is `below`.
+
+    `parent` is set for a subagent's; `seen` is what a database tells of its sessions. With a
+    `length` only so many bytes of it belong to the session, which went on elsewhere.
+    """
+
+    path: Path
+    reader: Reader
+    place: Place
+    session: str
+    below: str = ""
+    parent: str = ""
+    seen: Seen | None = None
+    length: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the store calls this source: a database holds many, a fork shares another's."""
+        shared = isinstance(self.place, Database) or self.length is not None
+        return f"{self.path}#{self.session}" if shared else str(self.path)
+
+    @property
+    def root(self) -> Path:
+        """The folder that `below` counts from."""
+        depth = len(self.below.split("/"))
+        return self.path.parents[depth - 1] if depth <= len(self.path.parents) else self.path.parent
+
+    @property
+    def updated(self) -> float:
+        """When it was last written to, in seconds since 1970; 0 if that cannot be told."""
+        return self.seen.updated if self.seen else modified(self.path)
+
+    @property
+    def compressed(self) -> bool:
+        """Tell whether its lines are compressed with Zstandard."""
+        return isinstance(self.place, Lines) and self.path.suffix == ".zst"
+
+
+def inode(path: Path) -> int:
+    """Number a file as its file system does; 0 if it is not there."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def modified(path: Path) -> float:
+    """Tell when a file was last written to, in seconds since 1970; 0 if that cannot be told."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,428 @@
+import json
+import os
+import sqlite3
+import stat
+from collections.abc import AsyncGenerator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foldmark.errors import SessionNotFound, TranscriptUnreadable
+from foldmark.messages import Text
+from foldmark.requests import Caller, Which
+from foldmark.sessions import readers
+from foldmark.sessions.opening import Opened, open_session
+from foldmark.sources import database
+from foldmark.sources.places import Places
+from foldmark.store.store import Store, open_store
+from foldmark.transcripts.record import Snapshot
+from readings import Reading
+from toy_reader import READER, read
+
+
+@pytest.fixture(name="toy", autouse=True)
+def _toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the store know the assistant that does not exist."""
+    monkeypatch.setitem(readers.READERS, READER.assistant, READER)  # type: ignore[arg-type]  # a Mapping to all others
+
+
+class Desk:
+    """A user's home, and an engine that only reads the toy's sessions."""
+
+    def __init__(self, home: Path, store: Store):
+        self.home = home
+        self.store = store
+        self.places = Places([READER], {"HOME": str(home)}, project=home / "work", allowed=[home])
+
+    def put(self, name: str, data: bytes | str) -> Path:
+        path = self.home / "toy" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def lines(self, name: str, *told: dict[str, Any]) -> bytes:
+        data = b"".join(json.dumps(one).encode() + b"\n" for one in told)
+        self.put(f"lines/{name}.jsonl", data)
+        return data
+
+    def whole(self, name: str, *texts: str) -> Path:
+        told = [said(one) for one in texts]
+        return self.put(f"whole/{name}.json", json.dumps({"by": "toy", "messages": told}))
+
+    def database(self) -> sqlite3.Connection:
+        (self.home / "toy").mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self.home / "toy" / "toy.db", isolation_level=None)
+        connection.execute("PRAGMA journal_mode = wal")
+        connection.executescript(
+            "CREATE TABLE IF NOT EXISTS said (session, id, who, text, time);"
+            "CREATE TABLE IF NOT EXISTS credential (token);"
+            "INSERT INTO credential VALUES ('s3cr3t')"
+        )
+        return connection
+
+    async def open(self, session: str) -> Opened:
+        which = Which(session_id=session)
+        return await open_session(self.store, self.places, which, Caller(self.home / "work"))
+
+    async def told(self, session: str, *, live: bool = True) -> list[str]:
+        """Sync a session and tell what its messages say."""
+        log = (await self.open(session)).log
+        rows = await self.store.page(log.session.key, limit=1000, live=live)
+        blocks = (one.message.blocks for one in log.messages(rows))
+        return ["".join(b.text for b in some if isinstance(b, Text)) for some in blocks]
+
+
+@pytest.fixture(name="desk")
+async def _desk(tmp_path: Path) -> AsyncGenerator[Desk]:
+    async with open_store(tmp_path / "data" / "f.db") as store:
+        yield Desk(tmp_path / "home", store)
+
+
+def said(words: str, who: str = "you", **more: Any) -> dict[str, Any]:
+    return {"id": f"m-{words}", "who": who, "text": words, **more}
+
+
+# Lines
+
+
+async def test_what_an_early_line_says_holds_for_later_ones_in_the_next_reading_too(desk: Desk):
+    desk.lines("s", {"id": "0", "model": "m1"}, said("a"))
+    await desk.told("s")
+    desk.lines("s", {"id": "0", "model": "m1"}, said("a"), said("b"))
+
+    opened = await desk.open("s")
+
+    rows = await desk.store.page(opened.log.session.key, limit=9)
+    assert [one.message.model for one in opened.log.messages(rows)] == ["m1", "m1"]
+
+
+async def test_types_nobody_knows_are_kept_and_named_with_their_number(desk: Desk):
+    strange = [{"id": str(at), "type": "novelty"} for at in range(3)]
+    desk.lines("s", said("a"), *strange, {"id": "9", "type": "other thing"})
+
+    opened = await desk.open("s")
+
+    [warning] = opened.warnings
+    assert "4 records are of types that this version of Foldmark does not know" in warning
+    assert "'novelty' (3), 'other thing' (1)" in warning
+    assert opened.seen.end.pos == 5
+
+
+async def test_a_compressed_twin_is_read_like_the_file_itself(desk: Desk):
+    plain = desk.lines("s", said("a"), said("b"))
+    assert await desk.told("s") == ["a", "b"]
+    before = (await desk.open("s")).seen.end
+
+    (desk.home / "toy" / "lines" / "s.jsonl").unlink()
+    desk.put("lines/s.jsonl.zst", zstandard.compress(plain))
+
+    assert await desk.told("s") == ["a", "b"]
+    assert (await desk.open("s")).seen.end == before
+
+
+@pytest.mark.parametrize("data", [b"", b"no zstd", zstandard.compress(b'{"who":"toy"}')[:-4]])
+async def test_a_compressed_file_that_is_torn_is_refused_and_nothing_is_stored(
+    desk: Desk, data: bytes
+):
+    desk.put("lines/s.jsonl.zst", data)
+
+    with pytest.raises(TranscriptUnreadable, match="Nothing was"):
+        await desk.told("s")
+
+    assert await desk.store.sessions() == []
+
+
+# Forks that point at what they begin with
+
+
+async def test_a_fork_begins_with_its_part_of_the_other_session(desk: Desk):
+    first = desk.lines("one", said("a"), said("b"))
+    desk.lines("one", said("a"), said("b"), said("c"))
+    desk.lines("two", {"id": "f", "base": {"session": "one", "length": len(first)}}, said("d"))
+
+    assert await desk.told("two") == ["a", "b", "d"]
+    assert await desk.told("one") == ["a", "b", "c"]
+    assert (await desk.open("two")).warnings == ()
+
+
+async def test_a_fork_of_a_fork_begins_with_both(desk: Desk):
+    one = desk.lines("one", said("a"), said("b"))
+    head = {"id": "f2", "base": {"session": "one", "length": len(one)}}
+    two = desk.lines("two", head, said("c"))
+    desk.lines("two", head, said("c"), said("not this"))
+    desk.lines("three", {"id": "f3", "base": {"session": "two", "length": len(two)}}, said("d"))
+
+    assert await desk.told("three") == ["a", "b", "c", "d"]
+
+
+async def test_a_fork_that_goes_on_and_its_base_are_not_read_twice(desk: Desk):
+    one = desk.lines("one", said("a"))
+    head = {"id": "f", "base": {"session": "one", "length": len(one)}}
+    desk.lines("two", head, said("b"))
+    await desk.told("two")
+    desk.lines("two", head, said("b"), said("c"))
+    desk.lines("one", said("a"), said("later"))
+
+    assert await desk.told("two") == ["a", "b", "c"]
+    assert (await desk.open("two")).seen.end.pos == 4
+
+
+@pytest.mark.parametrize("other", ["gone", "two"], ids=["a parent that is gone", "itself"])
+async def test_a_fork_whose_base_cannot_be_found_is_read_and_says_so(desk: Desk, other: str):
+    desk.lines("two", {"id": "f", "base": {"session": other, "length": 99}}, said("b"))
+
+    assert await desk.told("two") == ["b"]
+    [warning] = (await desk.open("two")).warnings
+    assert repr(other) in warning
+
+
+# Files that are written anew
+
+
+async def test_what_was_added_to_a_file_is_added_to_the_log(desk: Desk):
+    desk.whole("s", "a", "b")
+    assert await desk.told("s") == ["a", "b"]
+    desk.whole("s", "a", "b", "c")
+
+    assert await desk.told("s") == ["a", "b", "c"]
+    assert (await desk.open("s")).seen.end.pos == 3
+
+
+async def test_what_was_taken_back_leaves_the_branch_and_stays_in_the_log(desk: Desk):
+    for texts in (("a", "b", "c"), ("a", "d"), ("a", "d", "e")):
+        desk.whole("s", *texts)
+        assert await desk.told("s") == list(texts)
+
+    assert await desk.told("s", live=False) == ["a", "b", "c", "d", "e"]
+
+
+async def test_what_was_taken_back_can_be_in_force_again(desk: Desk):
+    for texts in (("a", "b", "c", "d"), ("a",), ("a", "b", "c"), ("a", "b", "c", "d"), ("a", "b")):
+        desk.whole("s", *texts)
+        assert await desk.told("s") == list(texts)
+
+
+async def test_what_was_cleaned_up_inside_stays(desk: Desk):
+    desk.whole("s", "a", "b", "c")
+    await desk.told("s")
+    desk.whole("s", "b", "c", "d")
+
+    assert await desk.told("s") == ["a", "b", "c", "d"]
+
+
+async def test_a_file_that_suddenly_holds_nothing_takes_nothing_back(desk: Desk):
+    path = desk.whole("s", "a", "b")
+    await desk.told("s")
+
+    for data in (b"", b"{", b'{"by":"toy","messages":[]}', b"\0" * 99):
+        path.write_bytes(data)
+        assert await desk.told("s") == ["a", "b"]
+
+
+async def test_a_file_that_did_not_change_is_not_written_again(desk: Desk):
+    desk.whole("s", "a", "b")
+    first = (await desk.open("s")).seen
+
+    again = (await desk.open("s")).seen
+
+    assert again.sources == first.sources
+    assert again.end == first.end
+
+
+async def test_a_transcript_that_vanishes_leaves_our_copy_whole_and_marked(desk: Desk):
+    path = desk.whole("s", "a", "b")
+    await desk.told("s")
+    path.unlink()
+
+    assert await desk.told("s") == ["a", "b"]
+    [warning] = (await desk.open("s")).warnings
+    assert warning.startswith("This is the copy that Foldmark keeps.")
+    assert f"{str(path)!r} is gone" in warning
+
+
+async def test_a_session_that_vanishes_before_it_was_read_is_not_found(desk: Desk):
+    with pytest.raises(SessionNotFound, match="Nothing was changed"):
+        await desk.open("s")
+
+
+# Folders
+
+
+async def test_a_session_of_several_files_is_read_from_all_of_them(desk: Desk):
+    desk.put("folders/s/about.json", '{"by":"toy"}')
+    desk.put("folders/s/said/1.json", json.dumps(said("a")))
+    assert await desk.told("s") == ["a"]
+    desk.put("folders/s/said/2.json", json.dumps(said("b")))
+
+    assert await desk.told("s") == ["a", "b"]
+
+
+async def test_a_link_out_of_a_sessions_folder_is_not_followed(tmp_path: Path, desk: Desk):
+    secret = tmp_path / "secret.json"
+    secret.write_text(json.dumps(said("secret")))
+    desk.places = Places([READER], {"HOME": str(desk.home)}, project=desk.home)
+    desk.put("folders/s/about.json", '{"by":"toy"}')
+    desk.put("folders/s/said/1.json", json.dumps(said("a")))
+    (desk.home / "toy" / "folders" / "s" / "said" / "2.json").symlink_to(secret)
+
+    assert await desk.told("s") == ["a"]
+
+
+# Databases
+
+
+async def test_rows_that_only_stand_in_the_write_ahead_log_are_read(desk: Desk):
+    with closing(desk.database()) as writer:
+        writer.execute("INSERT INTO said VALUES ('s', '1', 'you', 'a', 1)")
+
+        assert await desk.told("s") == ["a"]
+
+        writer.execute("INSERT INTO said VALUES ('s', '2', 'toy', 'b', 2)")
+        assert await desk.told("s") == ["a", "b"]
+    assert (await desk.open("s")).seen.end.pos == 2
+
+
+async def test_a_database_is_read_while_its_program_is_writing(desk: Desk):
+    with closing(desk.database()) as writer:
+        writer.execute("INSERT INTO said VALUES ('s', '1', 'you', 'a', 1)")
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("INSERT INTO said VALUES ('s', '2', 'you', 'not yet', 2)")
+
+        assert await desk.told("s") == ["a"]
+
+        writer.execute("COMMIT")
+        assert await desk.told("s") == ["a", "not yet"]
+
+
+async def test_reading_a_database_leaves_it_as_it_was(desk: Desk):
+    with closing(desk.database()) as writer:
+        writer.execute("INSERT INTO said VALUES ('s', '1', 'you', 'a', 1)")
+        writer.execute("PRAGMA wal_checkpoint(truncate)")
+        path = desk.home / "toy" / "toy.db"
+        before = path.read_bytes()
+
+        await desk.told("s")
+
+        assert path.read_bytes() == before
+        writer.execute("INSERT INTO said VALUES ('s', '2', 'you', 'b', 2)")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT token FROM credential",
+        "SELECT text FROM said UNION ALL SELECT token FROM credential",
+        "SELECT text, (SELECT token FROM credential) FROM said",
+        "INSERT INTO said VALUES ('s', '1', 'you', 'a', 1)",
+        "DELETE FROM said",
+        "ATTACH 'other.db' AS other",
+        "PRAGMA journal_mode = delete",
+        "PRAGMA table_info(credential)",
+        "SELECT load_extension('x')",
+    ],
+)
+async def test_nothing_but_the_named_tables_can_be_read(desk: Desk, sql: str):
+    desk.database().close()
+
+    with (
+        pytest.raises(TranscriptUnreadable),
+        database.reading(desk.home / "toy" / "toy.db", ("said",)) as rows,
+    ):
+        rows(sql)
+
+
+async def test_a_database_in_a_folder_that_cannot_be_written_to_is_read(desk: Desk):
+    with closing(desk.database()) as writer:
+        writer.execute("INSERT INTO said VALUES ('s', '1', 'you', 'a', 1)")
+    folder = desk.home / "toy"
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert await desk.told("s") == ["a"]
+    finally:
+        folder.chmod(stat.S_IRWXU)
+
+
+@pytest.mark.parametrize("data", [b"", b"SQLite format 3\0" + b"\xff" * 500, os.urandom(4096)])
+async def test_what_is_no_database_holds_no_session(desk: Desk, data: bytes):
+    desk.put("toy.db", data)
+
+    assert desk.places.transcripts() == []
+    with pytest.raises(SessionNotFound):
+        await desk.open("s")
+
+
+async def test_a_database_named_by_its_path_asks_for_the_session(desk: Desk):
+    with closing(desk.database()) as writer:
+        for session in ("s", "t"):
+            writer.execute("INSERT INTO said VALUES (?, ?, 'you', 'a', 1)", (session, session))
+    which = Which(transcript_path=str(desk.home / "toy" / "toy.db"))
+
+    with pytest.raises(TranscriptUnreadable, match="database of 2 sessions"):
+        await open_session(desk.store, desk.places, which, Caller(desk.home))
+
+    named = Which(session_id="t", transcript_path=which.transcript_path)
+    opened = await open_session(desk.store, desk.places, named, Caller(desk.home))
+    assert opened.log.session.id == "t"
+    assert opened.log.session.title == "About t"
+    assert opened.log.session.project == "/p"
+
+
+async def test_a_session_deleted_from_a_database_leaves_our_copy_whole(desk: Desk):
+    with closing(desk.database()) as writer:
+        for session in ("s", "t"):
+            writer.execute("INSERT INTO said VALUES (?, ?, 'you', 'a', 1)", (session, session))
+        await desk.told("s")
+        writer.execute("DELETE FROM said WHERE session = 's'")
+
+    opened = await desk.open("s")
+
+    assert opened.seen.end.messages == 1
+    assert "This is the copy that Foldmark keeps." in opened.warnings[0]
+
+
+# Whose file it is
+
+
+async def test_a_file_is_known_by_what_it_says_and_not_by_where_it_lies(desk: Desk):
+    odd = desk.put("lines/odd.jsonl", '{"type":"user","uuid":"u1","message":{"content":"hi"}}\n')
+    desk.places = Places([READER, readers.ASSISTANTS[0]], {"HOME": str(desk.home)})
+
+    assert desk.places.identify(odd).reader.assistant == "claude-code"
+
+
+async def test_a_root_that_a_variable_names_counts_before_the_usual_one(desk: Desk):
+    moved = desk.home / "moved" / "lines" / "s.jsonl"
+    moved.parent.mkdir(parents=True)
+    moved.write_text(json.dumps(said("a")) + "\n")
+    desk.lines("t", said("b"))
+
+    environ = {"HOME": str(desk.home), "TOY_HOME": str(desk.home / "moved")}
+    found = Places([READER], environ, project=desk.home).transcripts()
+
+    assert [one.session for one in found] == ["s"]
+
+
+@given(st.lists(st.one_of(st.just("add"), st.just("undo"), st.integers(0, 5)), max_size=30))
+def test_the_branch_is_what_a_file_says_however_it_was_cut_added_to_and_put_back(
+    steps: list[str | int],
+):
+    held, undone, added = ["m-0"], list[str](), 0
+    reading = Reading(READER)
+    for step in steps:
+        if isinstance(step, int):
+            kept = max(1, len(held) - step)
+            held, undone = held[:kept], held[kept:] + undone
+        elif step == "undo":
+            held, undone = held + undone, []
+        else:
+            added += 1
+            held, undone = [*held, f"m-{added}"], []
+        records = [read({"id": id, "who": "you", "text": id}) for id in held]
+        reading.take(Snapshot(records, held))
+
+        assert [message.id for message in reading.messages] == held
