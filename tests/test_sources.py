@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.errors import SessionNotFound, TranscriptUnreadable
 from foldmark.messages import Text
 from foldmark.requests import Caller, Which
@@ -407,6 +408,7 @@ async def test_a_root_that_a_variable_names_counts_before_the_usual_one(desk: De
     assert [one.session for one in found] == ["s"]
 
 
+@settings(patient, max_examples=60)
 @given(st.lists(st.one_of(st.just("add"), st.just("undo"), st.integers(0, 5)), max_size=30))
 def test_the_branch_is_what_a_file_says_however_it_was_cut_added_to_and_put_back(
     steps: list[str | int],
