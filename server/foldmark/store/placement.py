@@ -16,7 +16,6 @@ A record that names a parent nobody knows, or none, simply follows the record be
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, groupby
 
 from foldmark.transcripts.fields import dumps
 from foldmark.transcripts.record import Record
@@ -172,11 +171,9 @@ def forks(held: Sequence[tuple[str, bool]], current: Sequence[str], end: int) ->
     last = max((at for at, (id, _) in enumerate(held) if id in wanted), default=None)
     if last is None:
         return
-    ends = count(end)
-    resumed = False
-    for live, run in groupby(held[: last + 1], key=lambda one: one[1]):
-        if not live and (again := next((id for id, _ in run if id in wanted), "")):
-            resumed = True  # and with it what was taken back after it
-            yield fork(next(ends), resumes=again)
-    if gone := next((id for id, live in held[last + 1 :] if live or resumed), ""):
-        yield fork(next(ends), replaces=gone)
+    again = [id for id, live in held if not live and id in wanted]
+    for at, id in enumerate(again):
+        yield fork(end + at, resumes=id)
+    # What is in force again brings with it what was taken back together with it.
+    if gone := next((id for id, live in held[last + 1 :] if live or again), ""):
+        yield fork(end + len(again), replaces=gone)
