@@ -2,10 +2,19 @@
 
 from collections.abc import Mapping
 
-from foldmark.transcripts import api, claude_code, goose
+from foldmark.transcripts import (
+    api,
+    claude_code,
+    codex,
+    goose,
+)
 from foldmark.transcripts.record import Reader
 
-ASSISTANTS: tuple[Reader, ...] = (claude_code.READER, goose.READER)
+ASSISTANTS: tuple[Reader, ...] = (
+    claude_code.READER,
+    codex.READER,
+    goose.READER,
+)
 """The readers of transcripts, in the order in which a file of unknown make is tried."""
 
 READERS: Mapping[str, Reader] = {reader.assistant: reader for reader in (*ASSISTANTS, api.READER)}

@@ -140,7 +140,10 @@ class Places:
         """
         if not all(_NAME.fullmatch(part) for part in session.split("/", 1)):
             return []
-        found = [one for spot in self._of(assistant) for one in spot.find(session)]
+        spots = list(self._of(assistant))
+        found = [one for spot in spots for one in spot.find(session)]
+        if not found:
+            found = [one for spot in spots for one in spot.find(session, anywhere=True)]
         found.sort(key=lambda one: (not one.compressed, one.updated))
         found = list({one.path.name.removesuffix(".zst"): one for one in found}.values())
         in_database = [one for one in found if isinstance(one.place, Database)]
@@ -148,8 +151,9 @@ class Places:
 
     def transcripts(self, assistant: str = "", *, since: float = 0.0) -> list[Transcript]:
         """List the main transcripts, newest first: of all assistants or of one, written `since`."""
-        found = [one for spot in self._of(assistant) for one in spot.transcripts(since)]
-        return sorted(found, key=lambda one: one.updated, reverse=True)
+        some = (one for spot in self._of(assistant) for one in spot.transcripts(since))
+        found = {(one.path, one.session): one for one in some}  # two places may be one folder
+        return sorted(found.values(), key=lambda one: one.updated, reverse=True)
 
     def subagents(self, transcript: Transcript) -> list[Transcript]:
         """List the transcripts of the subagents that worked for a session, oldest first."""

@@ -48,8 +48,8 @@ class Spot:
             return [one for one in found if not one.parent and one.updated >= since]
         return [self.transcript(path) for path in paths if modified(path) >= since]
 
-    def find(self, session: str) -> list[Transcript]:
-        """Find the transcripts of a session, passing over files that say they hold another."""
+    def find(self, session: str, *, anywhere: bool = False) -> list[Transcript]:
+        """Find the transcripts of a session, among files whose path tells of it or `anywhere`."""
         if isinstance(self.place, Database):
             return [one for one in self._sessions() if one.session == session]
         name, _, agent = session.partition("/")
@@ -57,7 +57,8 @@ class Spot:
             found = self.subagents(name)
         else:
             paths = self._files(self.place.pattern)
-            found = [self.transcript(p) for p in paths if self._may_hold(p, session)]
+            near = paths if anywhere else [p for p in paths if self._tells_of(p, session)]
+            found = [self.transcript(path) for path in near]
         return [one for one in found if one.session == session]
 
     def subagents(self, session: str, near: str = "") -> list[Transcript]:
@@ -129,7 +130,7 @@ class Spot:
             return [self.root] if is_file(self.root) else []
         return list(_found(self.root, pattern))
 
-    def _may_hold(self, path: Path, session: str) -> bool:
+    def _tells_of(self, path: Path, session: str) -> bool:
         below = self._below(path)
         return session[:8] in below or self._named_by_path(below) == session
 

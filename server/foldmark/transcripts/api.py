@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from foldmark import messages
 from foldmark.errors import InvalidRequest
-from foldmark.messages import Block, Message, Reasoning, Role, Summary, ToolCall, Unknown
-from foldmark.transcripts import opencode, parts
+from foldmark.messages import Block, Message, Reasoning, Role, Summary, ToolCall
+from foldmark.transcripts import opencode, parts, responses
 from foldmark.transcripts.fields import items, mapping, name, text
 from foldmark.transcripts.injected import told_apart
 from foldmark.transcripts.lines import well_formed
@@ -156,7 +156,7 @@ def _blocks(record: Json) -> Iterator[Block]:
         case "gemini":
             yield from parts.read(record.get("parts"))
         case "responses" if text(record.get("type")) not in ("", "message"):
-            yield from _item(record)
+            yield from responses.item(record)
         case _ if text(record.get("role")) in ("tool", "function"):
             call_id = text(record.get("tool_call_id")) or text(record.get("name"))
             failed = record.get("is_error") is True
@@ -166,31 +166,6 @@ def _blocks(record: Json) -> Iterator[Block]:
             yield from parts.read(record.get("content"))
             yield from parts.read(text(record.get("refusal")) or None)
             yield from _openai_calls(record)
-
-
-def _item(item: Json) -> Iterator[Block]:
-    """Read an item of OpenAI's Responses API that is not a message."""
-    call_id = text(item.get("call_id")) or text(item.get("id"))
-    name = text(item.get("name"))
-    match item.get("type"):
-        case "reasoning":
-            yield parts.reasoning(item)
-        case "function_call":
-            space = text(item.get("namespace")).rstrip("_")
-            name = f"{space}__{name}" if space else name
-            yield ToolCall(call_id, name, parts.arguments(item.get("arguments")))
-        case "custom_tool_call":
-            yield ToolCall(call_id, name, item.get("input"))
-        case "local_shell_call" | "shell_call":
-            yield ToolCall(call_id, "shell", item.get("action"))
-        case "mcp_call":  # made and answered on OpenAI's side
-            yield ToolCall(call_id, name, parts.arguments(item.get("arguments")))
-            answer = item.get("error") or item.get("output")
-            yield parts.result(call_id, answer, is_error=bool(item.get("error")))
-        case str(kind) if kind.endswith("_call_output"):
-            yield parts.result(call_id, item.get("output"))
-        case kind:
-            yield Unknown(text(kind))
 
 
 def _openai_reasoning(record: Json) -> Iterator[Reasoning]:

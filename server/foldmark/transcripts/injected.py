@@ -17,9 +17,14 @@ _TAGS = (
     "|user-prompt-submit-hook"
     # Codex
     "|environment_context|user_instructions|INSTRUCTIONS|turn_aborted|skill|subagent_notification"
-    "|codex_internal_context"
+    "|codex_internal_context|user_shell_command|user_action|hook_prompt"
     # Gemini CLI, Goose
     "|session_context|hook_context|turn-context"
+    # Cline, Roo, Kilo
+    "|environment_details|SYSTEM_NOTICE|mode_notice|file_content|folder_content|url_content"
+    "|workspace_diagnostics|git_working_state|explicit_instructions"
+    # GitHub Copilot CLI
+    "|skill-context|system_reminder|system_notification|current_datetime|tagged_files"
 )
 _OPENED = rf"<({_TAGS})(?:\s[^<>]{{0,200}})?>"
 # A tag that never ends was cut off if the program began with it, and is only mentioned elsewhere.
@@ -30,6 +35,7 @@ _NOTICES = (
     "Stop hook feedback:",
     "This session is being continued from a previous conversation",
     "# AGENTS.md instructions",
+    "[TASK RESUMPTION]",
 )
 
 
