@@ -7,12 +7,14 @@ from foldmark.transcripts import (
     claude_code,
     codex,
     goose,
+    opencode_sessions,
 )
 from foldmark.transcripts.record import Reader
 
 ASSISTANTS: tuple[Reader, ...] = (
     claude_code.READER,
     codex.READER,
+    opencode_sessions.READER,
     goose.READER,
 )
 """The readers of transcripts, in the order in which a file of unknown make is tried."""

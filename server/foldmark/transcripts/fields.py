@@ -4,10 +4,13 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
+from urllib.parse import unquote
 
 import orjson
 
 from foldmark.transcripts.lines import well_formed
+
+_LAST = 1e15  # milliseconds; no time that a computer writes is later
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -44,6 +47,19 @@ def moment(seconds: Any) -> str:
     except (ValueError, OverflowError, OSError):
         return ""
     return f"{found:%Y-%m-%dT%H:%M:%S}.{found.microsecond // 1000:03}Z"
+
+
+def milliseconds(value: Any) -> str:
+    """Write a time, given in milliseconds since 1970, in ISO 8601; nothing if it is none."""
+    timed = isinstance(value, int | float) and abs(value) < _LAST
+    return moment(value / 1000) if timed else ""
+
+
+def folder(uri: Any) -> str:
+    """Take the folder that a file: URI names; nothing if it is none."""
+    scheme, _, path = text(uri).partition("://")
+    path = unquote(path) if scheme == "file" else ""
+    return path[1:] if path[2:3] == ":" else name(path)  # /c:/Users
 
 
 def dumps(value: Any) -> str:

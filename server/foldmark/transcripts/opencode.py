@@ -5,9 +5,8 @@ A tool part is the call and its result in one. A compaction is a user message th
 `summary` is an object about something else.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from foldmark import messages
@@ -24,8 +23,9 @@ from foldmark.messages import (
     ToolCall,
     ToolResult,
     Unknown,
+    Usage,
 )
-from foldmark.transcripts.fields import items, mapping, text
+from foldmark.transcripts.fields import count, items, mapping, milliseconds, name, text
 from foldmark.transcripts.parts import linked
 from foldmark.transcripts.record import Json, Record
 
@@ -46,7 +46,7 @@ def entries(messages: Sequence[Mapping[str, Any]]) -> list[Entry]:
     A summary under no marker stays one, and makes no boundary: opencode has also given a
     compaction's summary as the answer to an ordinary question.
     """
-    return [_entry(record) for record in _in_order(messages)]
+    return [_entry(record) for record in in_order(messages)]
 
 
 def is_marker(record: Json) -> bool:
@@ -60,14 +60,18 @@ def is_summary(record: Json) -> bool:
     return info.get("role") == "assistant" and info.get("summary") is True
 
 
-def record(record: Json, raw: bytes) -> Record:
-    """Read one message for the log, under its own id: markers and summaries refer to it."""
+def record(record: Json, raw: bytes, markers: Collection[str] | None = None) -> Record:
+    """Read one message for the log, under its own id: markers and summaries refer to it.
+
+    With `markers` given, what is called a summary and answers none of them is a message.
+    """
     info = _info(record)
-    read = Record(kind="message", id=_id(record), raw=raw, role=_role(info), at=_at(info))
+    read = Record(kind="message", id=_id(record), raw=raw, role=_role(info), at=at(info))
     if is_marker(record):
         return replace(read, kind="marker", first_kept=marker(record).first_kept)
-    if is_summary(record):
-        return replace(read, kind="summary", parent=text(info.get("parentID")))
+    answers = name(info.get("parentID"))
+    if is_summary(record) and (markers is None or answers in markers):
+        return replace(read, kind="summary", parent=answers)
     built = message(record)
     return replace(read, prompt=built.prompt, chars=messages.size(built.blocks))
 
@@ -81,9 +85,10 @@ def message(record: Json, id: str = "") -> Message:
         id=id or _id(record),
         role=role,
         blocks=tuple(block for part in _parts(record) for block in _blocks(part, role)),
-        at=_at(info),
+        at=at(info),
         model=model,
         error=_error(info),
+        usage=usage(info.get("tokens")),
     )
 
 
@@ -91,8 +96,8 @@ def marker(record: Json) -> Marker:
     """Build the marker of a compaction."""
     return Marker(
         id=_id(record),
-        first_kept=text(_compaction(record).get("tail_start_id")),
-        at=_at(_info(record)),
+        first_kept=name(_compaction(record).get("tail_start_id")),
+        at=at(_info(record)),
     )
 
 
@@ -103,26 +108,43 @@ def summary(record: Json, marker: str = "", id: str = "") -> Summary:
     said = (text(p.get("text")) for p in parts if p.get("type") == "text" and not _ignored(p))
     return Summary(
         id=id or _id(record),
-        marker=marker or text(info.get("parentID")),
+        marker=marker or name(info.get("parentID")),
         text="\n".join(filter(str.strip, said)),
         finish=text(info.get("finish")),
         error=_error(info),
         tool_call=any(part.get("type") == "tool" for part in parts),
-        at=_at(info),
+        at=at(info),
     )
+
+
+def usage(tokens: Any) -> Usage | None:
+    """Read the tokens of one answer; `input` leaves out what was cached."""
+    told = mapping(tokens)
+    counts = Usage(
+        input=count(told.get("input")),
+        output=count(told.get("output")),
+        cached=count(mapping(told.get("cache")).get("read")),
+        reasoning=count(told.get("reasoning")),
+    )
+    return counts if counts != Usage() else None
+
+
+def at(info: Json) -> str:
+    """Tell when a message was begun."""
+    return milliseconds(_created(info))
+
+
+def in_order(messages: Sequence[Json]) -> list[Json]:
+    """Sort by time and id, unless a message has no time: then the order given is all there is."""
+    if not all(isinstance(_created(_info(record)), int | float) for record in messages):
+        return list(messages)
+    return sorted(messages, key=lambda record: (_created(_info(record)), _id(record)))
 
 
 def _entry(record: Json) -> Entry:
     if is_marker(record):
         return marker(record)
     return summary(record) if is_summary(record) else message(record)
-
-
-def _in_order(messages: Sequence[Json]) -> list[Json]:
-    """Sort by time and id, unless a message has no time: then the order given is all there is."""
-    if not all(isinstance(_created(_info(record)), int | float) for record in messages):
-        return list(messages)
-    return sorted(messages, key=lambda record: (_created(_info(record)), _id(record)))
 
 
 def _blocks(part: Json, role: Role) -> Iterator[Block]:
@@ -188,21 +210,12 @@ def _role(info: Json) -> Role:
 def _error(info: Json) -> str:
     if not info.get("error"):
         return ""
-    name = text(mapping(info.get("error")).get("name"))
-    return "aborted" if name == "MessageAbortedError" else name or "error"
+    failure = text(mapping(info.get("error")).get("name"))
+    return "aborted" if failure == "MessageAbortedError" else failure or "error"
 
 
 def _created(info: Json) -> Any:
     return mapping(info.get("time")).get("created")
-
-
-def _at(info: Json) -> str:
-    created = _created(info)
-    try:
-        moment = datetime.fromtimestamp(created / 1000, UTC) if created else None
-    except (TypeError, ValueError, OverflowError, OSError):
-        return ""
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z" if moment else ""
 
 
 def _compaction(record: Json) -> Json:
@@ -223,4 +236,4 @@ def _parts(record: Json) -> list[Json]:
 
 
 def _id(record: Json) -> str:
-    return text(_info(record).get("id"))
+    return name(_info(record).get("id"))
