@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from foldmark.transcripts import (
     api,
     claude_code,
+    cline,
+    cline_classic,
     codex,
     goose,
     opencode_sessions,
@@ -16,6 +18,9 @@ ASSISTANTS: tuple[Reader, ...] = (
     codex.READER,
     opencode_sessions.READER,
     goose.READER,
+    cline.READER,
+    cline_classic.ROO,
+    cline_classic.KILO,
 )
 """The readers of transcripts, in the order in which a file of unknown make is tried."""
 
