@@ -34,7 +34,7 @@ _LIVE = 600.0  # seconds since its last line in which a session may be the calli
 _SHOWN = 5
 _QUOTED = 60  # characters of a prompt that let a person recognize a session
 _CLAUDE = "claude-code"
-_OTHER_HOSTS = ("gemini", "cursor", "copilot")
+_OTHER_HOSTS = ("gemini", "cursor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _host(caller: Caller, places: Places) -> Reader | None:
 
     """
     for reader in ASSISTANTS:
-        if caller.host.lower().startswith(tuple(reader.hosts)):
+        if any(_is_by(caller.host.lower(), name) for name in reader.hosts):
             if reader in places.readers:
                 return reader
             raise SessionNotFound(
@@ -98,6 +98,11 @@ def _host(caller: Caller, places: Places) -> Reader | None:
             "would be a guess. Nothing was changed. Pass the conversation as messages."
         )
     return None
+
+
+def _is_by(host: str, name: str) -> bool:
+    """Tell whether a client's name begins with this one, and not with a longer word."""
+    return host.startswith(name) and not host[len(name) : len(name) + 1].isalpha()
 
 
 def _variables(readers: Iterable[Reader]) -> list[str]:

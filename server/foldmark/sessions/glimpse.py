@@ -8,7 +8,7 @@ from foldmark.sources import files
 from foldmark.sources.files import FolderFiles
 from foldmark.sources.transcript import Transcript
 from foldmark.transcripts import lines
-from foldmark.transcripts.record import Database, Document, Folder, Lines, Record, Seen
+from foldmark.transcripts.record import Database, Document, Folder, Lines, Record, Seen, State
 
 SHOWN = 160
 """Characters of a prompt or title that a listing shows."""
@@ -56,8 +56,10 @@ def _peeked(transcript: Transcript) -> Sequence[Record]:
     """Read the first and, where that is cheap, the last records of a file."""
     match transcript.place:
         case Lines() as place:
-            found = [one for one in _ends(transcript) if place.recognizes(one[0])]
-            state = dict[str, object]()
+            found = _ends(transcript)
+            if not any(place.recognizes(value) for value, _ in found):
+                return ()
+            state: State = {}
             return [one for value, raw in found for one in place.records(value, raw, state)]
         case Document() as place:
             return place.read(files.beginning(transcript.path)).records

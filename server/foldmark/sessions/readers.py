@@ -8,8 +8,10 @@ from foldmark.transcripts import (
     cline,
     cline_classic,
     codex,
+    copilot_cli,
     goose,
     opencode_sessions,
+    pi,
 )
 from foldmark.transcripts.record import Reader
 
@@ -21,6 +23,8 @@ ASSISTANTS: tuple[Reader, ...] = (
     cline.READER,
     cline_classic.ROO,
     cline_classic.KILO,
+    copilot_cli.READER,
+    pi.READER,
 )
 """The readers of transcripts, in the order in which a file of unknown make is tried."""
 

@@ -57,5 +57,5 @@ def faults(source: Source) -> Iterator[str]:
     if source.restarts:
         yield (
             f"{source.path!r} was cut short or rewritten since it was first read; what it held "
-            "before is kept, and shown too"
+            "before is kept, and shown unless the assistant says that it was taken back"
         )

@@ -263,6 +263,6 @@ READER = Reader(
     ),
     message=message,
     summary=summary,
-    hosts=("@cline/", "cline"),
+    hosts=("@cline", "cline"),
 )
 """Cline: sessions of the SDK and CLI 3, and tasks of the extension in all its versions."""

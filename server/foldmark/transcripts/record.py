@@ -221,6 +221,11 @@ def compaction(summary: Record, *, first_kept: str = "") -> tuple[Record, Record
     The marker goes by the summary's id and "/marker"; it holds no words of its own.
     """
     marker = Record(
-        kind="marker", id=f"{summary.id}/marker", raw=b"{}", at=summary.at, first_kept=first_kept
+        kind="marker",
+        id=f"{summary.id}/marker",
+        raw=b"{}",
+        thread=summary.thread,
+        at=summary.at,
+        first_kept=first_kept,
     )
     return marker, replace(summary, kind="summary", parent=marker.id)
