@@ -3,7 +3,6 @@
 The log is `placement.Log` in memory, so what comes out is what the store would hold.
 """
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ import pytest
 from foldmark import boundary
 from foldmark.boundary import View
 from foldmark.messages import Entry, Marker, Message, Summary
+from foldmark.sources import database
 from foldmark.store.placement import Log, Row, forks
 from foldmark.transcripts import lines
 from foldmark.transcripts.record import (
@@ -208,16 +208,8 @@ def of_database(
     """Read a session of a database, on from an earlier reading if one is given."""
     place = next(place for place in reader.places if isinstance(place, Database))
     reading = reading or Reading(reader)
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    try:
-        connection.row_factory = sqlite3.Row
-
-        def rows(sql: str, *parameters: Any) -> list[dict[str, Any]]:
-            return [dict(row) for row in connection.execute(sql, parameters)]
-
+    with database.reading(path, place.tables) as rows:
         reading.take(place.read(rows, session, reading.state))
-    finally:
-        connection.close()
     return reading
 
 

@@ -308,7 +308,7 @@ def test_nothing_native_reaches_a_message(real: Path) -> None:
 
 def test_a_listing_shows_who_asked_what_where(real: Path) -> None:
     with database.reading(real, DATABASE.tables) as rows:
-        assert list(DATABASE.sessions(rows))[1:] == [
+        assert list(DATABASE.sessions(rows, ""))[1:] == [
             Seen(
                 "20261130_2",
                 project="/project/parser",
@@ -341,7 +341,7 @@ def test_a_subagent_names_the_session_it_works_for(goose: Goose) -> None:
     goose.add(user("u1"))
     goose.run("UPDATE sessions SET session_type = 'sub_agent', parent_session_id = '20261129_7'")
     with database.reading(goose.path, DATABASE.tables) as rows:
-        assert [seen.parent for seen in DATABASE.sessions(rows)] == ["20261129_7"]
+        assert [seen.parent for seen in DATABASE.sessions(rows, "")] == ["20261129_7"]
     assert goose.read().fact("parent_session") == "20261129_7"
 
 
@@ -360,7 +360,7 @@ def test_an_early_database_lacks_columns(tmp_path: Path) -> None:
     assert goose.read(reading).prompts == goose.read().prompts == ["hello", "hello", "bye"]
     assert len({record.id for record in reading.records}) == 5
     with database.reading(goose.path, DATABASE.tables) as rows:
-        assert [seen.last_prompt for seen in DATABASE.sessions(rows)] == ["bye"]
+        assert [seen.last_prompt for seen in DATABASE.sessions(rows, "")] == ["bye"]
 
 
 # JSON lines, before there was a database
@@ -899,7 +899,7 @@ def test_anything_in_a_row_is_read(tmp_path: Path, cells: list[list[Any]]) -> No
     before = list(reading.records)
     assert goose.read(reading).records == before
     with database.reading(path, DATABASE.tables) as rows:
-        assert len(list(DATABASE.sessions(rows))) == 1
+        assert len(list(DATABASE.sessions(rows, ""))) == 1
 
 
 def test_an_export_that_is_none_says_so() -> None:

@@ -165,7 +165,7 @@ def shorts(found: Sequence[Message | Marker | Summary]) -> list[str]:
 
 def seen(path: Path) -> list[Seen]:
     with database.reading(path, DATABASE.tables) as rows:
-        return list(DATABASE.sessions(rows))
+        return list(DATABASE.sessions(rows, ""))
 
 
 def calling(path: Path) -> list[str]:
@@ -475,7 +475,7 @@ def test_a_listing_shows_each_session_oldest_first(real: Path) -> None:
 def test_only_the_named_tables_are_read(real: Path) -> None:
     assert "credential" not in DATABASE.tables
     with database.reading(real, DATABASE.tables) as rows:
-        found = [DATABASE.read(rows, one.id, {}) for one in DATABASE.sessions(rows)]
+        found = [DATABASE.read(rows, one.id, {}) for one in DATABASE.sessions(rows, "")]
         assert list(DATABASE.pending(rows)) == []
     assert all(snapshot.records for snapshot in found)
     with (
@@ -1466,7 +1466,6 @@ def test_no_database_whatever_raises_and_reading_again_adds_nothing(
     messages: list[tuple[Any, list[Any]]], rows_v2: list[tuple[str, Any]], time: Any
 ) -> None:
     with closing(sqlite3.connect(":memory:")) as db:
-        db.row_factory = sqlite3.Row
         db.executescript(SCHEMA.replace(" NOT NULL", ""))
         db.execute("INSERT INTO session (id, revert, time_updated) VALUES ('s', '{', ?)", (time,))
         for at, (info, parts) in enumerate(messages):
@@ -1479,16 +1478,14 @@ def test_no_database_whatever_raises_and_reading_again_adds_nothing(
             told = (f"v{at}", "s", type, at, time, time, json.dumps(data))
             db.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?, ?)", told)
 
-        def rows(sql: str, *parameters: Any) -> list[Json]:
-            return [dict(row) for row in db.execute(sql, parameters)]
-
+        rows = database.rows_of(db)
         state: Json = {}
         first = DATABASE.read(rows, "s", state)
         _held(first.records)
         again = DATABASE.read(rows, "s", json.loads(json.dumps(state)))
         assert {(r.id, r.raw) for r in again.records} <= {(r.id, r.raw) for r in first.records}
         assert again.current == first.current
-        assert len(list(DATABASE.sessions(rows))) <= 1
+        assert len(list(DATABASE.sessions(rows, ""))) <= 1
         list(DATABASE.pending(rows))
 
 

@@ -86,7 +86,7 @@ def _in_folder(files: Files, named: str) -> Snapshot:
     return Snapshot(records, [record.id for record in records])
 
 
-def _sessions(rows: Rows) -> Iterable[Seen]:
+def _sessions(rows: Rows, _: str = "") -> Iterable[Seen]:
     for row in rows("SELECT DISTINCT session, max(time) AS time FROM said GROUP BY session"):
         session = row["session"]
         yield Seen(session, project="/p", title=f"About {session}", updated=row["time"])

@@ -34,7 +34,7 @@ _LIVE = 600.0  # seconds since its last line in which a session may be the calli
 _SHOWN = 5
 _QUOTED = 60  # characters of a prompt that let a person recognize a session
 _CLAUDE = "claude-code"
-_OTHER_HOSTS = ("gemini", "cursor")
+_OTHER_HOSTS = ("gemini",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ def glimpse(transcript: Transcript) -> Listed | None:
     if not records or any(record.parent_session for record in records):
         return None
     prompts = [record.prompt for record in records if record.prompt and not record.thread]
+    known = isinstance(transcript.place, Lines) or transcript.path.stat().st_size < files.BEGINNING
     return _listed(
         transcript,
         Seen(
@@ -34,7 +35,7 @@ def glimpse(transcript: Transcript) -> Listed | None:
             project=files.project(transcript) or _first(record.project for record in records),
             title=_first(record.title for record in reversed(records)),
             first_prompt=_first(prompts),
-            last_prompt=_first(reversed(prompts)),
+            last_prompt=_first(reversed(prompts)) if known else "",
         ),
     )
 

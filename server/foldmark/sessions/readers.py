@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 
 from foldmark.transcripts import (
+    aider,
+    amp,
     api,
     claude_code,
     cline,
     cline_classic,
     codex,
     copilot_cli,
+    cursor,
     goose,
     opencode_sessions,
     pi,
@@ -25,6 +28,9 @@ ASSISTANTS: tuple[Reader, ...] = (
     cline_classic.KILO,
     copilot_cli.READER,
     pi.READER,
+    cursor.READER,
+    amp.READER,
+    aider.READER,
 )
 """The readers of transcripts, in the order in which a file of unknown make is tried."""
 

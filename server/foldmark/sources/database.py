@@ -30,20 +30,25 @@ def reading(path: Path, tables: Sequence[str]) -> Generator[Rows]:
     path.stat()
     try:
         with closing(_open(path)) as connection:
-            connection.row_factory = sqlite3.Row
-            connection.text_factory = _text
             connection.execute("BEGIN")
             connection.set_authorizer(_only(frozenset(tables)))
-
-            def rows(sql: str, *parameters: Any) -> list[dict[str, Any]]:
-                return [dict(row) for row in connection.execute(sql, parameters)]
-
-            yield rows
+            yield rows_of(connection)
     except sqlite3.Error as error:
         raise TranscriptUnreadable(
             f"{str(path)!r} cannot be read as a database ({error}). Nothing was changed. Try again "
             "in a moment; if it stays so, check who may read the file and its folder."
         ) from error
+
+
+def rows_of(connection: sqlite3.Connection) -> Rows:
+    """Read rows through a connection, whatever is in them that is no UTF-8."""
+    connection.row_factory = sqlite3.Row
+    connection.text_factory = _text
+
+    def rows(sql: str, *parameters: Any) -> list[dict[str, Any]]:
+        return [dict(row) for row in connection.execute(sql, parameters)]
+
+    return rows
 
 
 def _text(data: bytes) -> str:

@@ -69,6 +69,8 @@ def project(transcript: Transcript) -> str:
     if transcript.seen:
         return transcript.seen.project
     place, root = transcript.place, transcript.root.resolve()
+    if isinstance(place, Document) and place.in_project:
+        return str(transcript.path.parent)
     if not isinstance(place, Lines | Document) or place.project is None:
         return ""
     beside = FolderFiles(root, lambda real: real.is_relative_to(root), beginnings=True)

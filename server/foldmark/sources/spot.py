@@ -7,13 +7,13 @@ where neither tells by the file's name and a digest of its folder, since two may
 import glob
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from foldmark.errors import TranscriptUnreadable
 from foldmark.sources import database, files
-from foldmark.sources.transcript import Transcript, modified
+from foldmark.sources.transcript import Transcript, modified, written
 from foldmark.transcripts import lines
 from foldmark.transcripts.record import Database, Document, Folder, Lines, Place, Reader
 
@@ -44,14 +44,14 @@ class Spot:
         """List the main transcripts that were written to `since`."""
         paths = self._files(self.place.pattern)
         if isinstance(self.place, Database):
-            found = [one for path in paths for one in self.held(path)]
+            found = [one for path in paths if written(path) >= since for one in self.held(path)]
             return [one for one in found if not one.parent and one.updated >= since]
         return [self.transcript(path) for path in paths if modified(path) >= since]
 
     def find(self, session: str, *, anywhere: bool = False) -> list[Transcript]:
         """Find the transcripts of a session, among files whose path tells of it or `anywhere`."""
         if isinstance(self.place, Database):
-            return [one for one in self._sessions() if one.session == session]
+            return [one for one in self._sessions(session) if one.session == session]
         name, _, agent = session.partition("/")
         if agent:
             found = self.subagents(name)
@@ -86,19 +86,22 @@ class Spot:
         above = session.partition("/")[0] if "/" in session else ""
         return Transcript(path, self.reader, self.place, session, below, parent or above)
 
-    def held(self, path: Path) -> list[Transcript]:
-        """List the sessions in a database; one that cannot be read holds none now."""
+    def held(self, path: Path, session: str = "") -> list[Transcript]:
+        """List the sessions in a database, or only one; one that cannot be read holds none now."""
         if not isinstance(self.place, Database):
             return []
         below = self._below(path)
         try:
             with database.reading(path, self.place.tables) as rows:
-                return [
-                    Transcript(path, self.reader, self.place, seen.id, below, seen.parent, seen)
-                    for seen in self.place.sessions(rows)
-                ]
+                found = list(self.place.sessions(rows, session))
         except (TranscriptUnreadable, OSError):
             return []
+        if len(found) == 1 and not session:  # then the file tells when it was written to
+            found = [replace(found[0], updated=max(found[0].updated, written(path)))]
+        return [
+            Transcript(path, self.reader, self.place, seen.id, below, seen.parent, seen)
+            for seen in found
+        ]
 
     def recognizes(self, head: bytes) -> bool:
         """Tell whether a file that begins so is of this reader's making."""
@@ -121,8 +124,9 @@ class Spot:
             patterns.append(self.place.subagents.replace("{session}", "*"))
         return any(_matches(below, tuple(filter(None, p.split("/")))) for p in patterns)
 
-    def _sessions(self) -> Iterator[Transcript]:
-        return (one for path in self._files(self.place.pattern) for one in self.held(path))
+    def _sessions(self, session: str = "") -> Iterator[Transcript]:
+        paths = self._files(self.place.pattern)
+        return (one for path in paths for one in self.held(path, session))
 
     def _files(self, pattern: str) -> list[Path]:
         """Find regular files, passing over whatever a link leads out of the root to."""

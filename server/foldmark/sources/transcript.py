@@ -54,6 +54,11 @@ def inode(path: Path) -> int:
         return 0
 
 
+def written(path: Path) -> float:
+    """Tell when a database was last written to, be it into the log that SQLite keeps beside it."""
+    return max(modified(path), modified(path.with_name(f"{path.name}-wal")))
+
+
 def modified(path: Path) -> float:
     """Tell when a file was last written to, in seconds since 1970; 0 if that cannot be told."""
     try:

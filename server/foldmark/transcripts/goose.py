@@ -52,7 +52,7 @@ _ROOTS = (
 )
 
 
-def sessions(rows: Rows) -> Iterator[Seen]:
+def sessions(rows: Rows, _: str = "") -> Iterator[Seen]:
     """List the sessions that hold a message."""
     about, columns = _columns(rows, "sessions", _ABOUT), _columns(rows, "messages", _MESSAGE)
     for row in rows(

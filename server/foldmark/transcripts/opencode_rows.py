@@ -55,7 +55,7 @@ Tables = Mapping[str, Collection[str]]
 """The columns that there are of each table that can be read: versions differ."""
 
 
-def sessions(rows: Rows) -> Iterator[Seen]:
+def sessions(rows: Rows, _: str = "") -> Iterator[Seen]:
     """List the sessions that hold a message, each once."""
     there = _tables(rows)
     for table in ("session", "session_v2"):

@@ -152,7 +152,8 @@ class Lines:
 class Document:
     """Files that are written anew as a whole; see `Lines` for what the fields mean.
 
-    `read` also takes the beginning of a file, made well-formed, to tell what it is about.
+    `read` also takes the beginning of a file, made well-formed, to tell what it is about. A file
+    `in_project` lies in the project's folder.
     """
 
     roots: Sequence[str]
@@ -161,6 +162,7 @@ class Document:
     read: Callable[[bytes], Snapshot]
     session: Callable[[str, bytes], str]
     project: Callable[[Files, str], str] | None = None
+    in_project: bool = False
     subagents: str = ""
 
 
@@ -183,14 +185,15 @@ class Folder:
 class Database:
     """SQLite files; `pattern` may be empty where a root is the file itself.
 
-    Nothing but `tables` can be read. `pending` names the sessions in which a tool of ours is being
+    Nothing but `tables` can be read. `sessions` lists all, or only the one of an id where listing
+    all takes long and an id is given. `pending` names the sessions in which a tool of ours is being
     called right now.
     """
 
     roots: Sequence[str]
     pattern: str
     tables: Sequence[str]
-    sessions: Callable[[Rows], Iterable[Seen]]
+    sessions: Callable[[Rows, str], Iterable[Seen]]
     read: Callable[[Rows, str, State], Snapshot]
     pending: Callable[[Rows], Iterable[str]] = lambda _: ()
 
