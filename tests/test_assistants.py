@@ -6,14 +6,13 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.types import Implementation
+from mcp.types import Implementation, RequestParamsMeta
 
 from foldmark_server.app import build
-from session_files import Host, Json, ask
+from session_files import SESSION, Host, answer, ask, refused, said, talk, typed
 
 FIXTURES = Path(__file__).parent / "fixtures"
 CODEX = "01a22dd2-dc16-79c2-8d08-aa6883e324b2"
@@ -26,8 +25,8 @@ class Kept:
     id: str
     install: Callable[[Path], None]
     prompt: str
-    client: str
-    meta: Json = field(default_factory=dict[str, Any])
+    client: str = ""
+    meta: RequestParamsMeta = field(default_factory=RequestParamsMeta)
     environ: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -67,16 +66,73 @@ KEPT = {
         client="codex-mcp-client",
         meta={"threadId": CODEX, "sessionId": CODEX, "callId": "call_1"},
     ),
-    "goose": Kept(
-        id="20261130_3",
-        install=database("goose/sessions.sql", ".local/share/goose/sessions/sessions.db"),
+    "opencode": Kept(
+        id="ses_dd235040cffeRVWhGn0G6HDG7V",
+        install=database("opencode/sessions.sql", ".local/share/opencode/opencode.db"),
         prompt="",
+        client="opencode",
+        meta={"ai.opencode/sessionID": "ses_dd235040cffeRVWhGn0G6HDG7V"},
+    ),
+    "gemini-cli": Kept(
+        id="55b42678-1e4f-46a3-979c-cb1460ac2194",
+        install=copied(
+            "gemini_cli/v0.61.jsonl",
+            ".gemini/tmp/parser/chats/session-2026-11-30T19-00-55b42678.jsonl",
+        ),
+        prompt="first TOOL PARALLEL",
+    ),
+    "goose": Kept(
+        id="20261130_1",
+        install=database("goose/sessions.sql", ".local/share/goose/sessions/sessions.db"),
+        prompt="first TOOL PARALLEL",
         client="goose-cli",
-        meta={"agent-session-id": "20261130_3"},
-        environ={"AGENT_SESSION_ID": "20261130_3"},
+        meta={"agent-session-id": "20261130_1"},
+        environ={"AGENT_SESSION_ID": "20261130_1"},
+    ),
+    "cline": Kept(
+        id="1796065621848_qg0hm",
+        install=copied("cline/1796065621848_qg0hm", ".cline/data/sessions/1796065621848_qg0hm"),
+        prompt="loop TOOL agentic",
+    ),
+    "copilot-cli": Kept(
+        id="c0b1107e-0000-4000-8000-000000000001",
+        install=copied(
+            "copilot_cli/session.jsonl",
+            ".copilot/session-state/c0b1107e-0000-4000-8000-000000000001/events.jsonl",
+        ),
+        prompt="list the files",
+        client="github-copilot-developer",
+        environ={"COPILOT_AGENT_SESSION_ID": "c0b1107e-0000-4000-8000-000000000001"},
+    ),
+    "pi": Kept(
+        id="01a22dd6-b416-72f7-a8aa-b211c2e360d9",
+        install=copied(
+            "pi/compacted.jsonl",
+            ".pi/agent/sessions/--home-dev--/"
+            "2026-11-30T19-02-55-254Z_01a22dd6-b416-72f7-a8aa-b211c2e360d9.jsonl",
+        ),
+        prompt="first TOOL PARALLEL",
+    ),
+    "amp": Kept(
+        id="T-0199c0de-0000-7000-8000-000000000001",
+        install=copied(
+            "amp/T-0199c0de-0000-7000-8000-000000000001.json",
+            ".local/share/amp/threads/T-0199c0de-0000-7000-8000-000000000001.json",
+        ),
+        prompt="Port the parser to Rust.",
+    ),
+    "cursor": Kept(
+        id="2b2b2b2b-0000-4000-8000-000000000001",
+        install=copied(
+            "cursor/agent-transcript.jsonl",
+            ".cursor/projects/home-ada-parser/agent-transcripts/"
+            "2b2b2b2b-0000-4000-8000-000000000001/2b2b2b2b-0000-4000-8000-000000000001.jsonl",
+        ),
+        prompt="Port the parser.",
     ),
 }
 EVERY = pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
+SPEAKING = [one for one in KEPT.values() if one.meta or one.environ]
 
 
 @pytest.fixture(name="host")
@@ -103,7 +159,106 @@ async def test_a_session_is_listed_read_and_compacted(host: Host, kept: Kept):
 
     [found] = [one for one in listed["sessions"] if one["session_id"] == kept.id]
     assert found["first_prompt"].startswith(kept.prompt)
+    assert KEPT[found["assistant"]] is kept
     assert before["total_messages"] == after["total_messages"]
     assert done["status"] == "compacted"
     assert after["boundary"]["compaction_id"] == done["compaction_id"]
-    assert not [warning for warning in before["warnings"] if "not know" in warning]
+
+
+@pytest.mark.parametrize("kept", SPEAKING, ids=[one.client for one in SPEAKING])
+async def test_the_calling_session_is_found_by_what_its_host_says(host: Host, kept: Kept):
+    for one in KEPT.values():
+        one.install(host.root)
+    async with calling(host, kept.client, **kept.environ) as client:
+        found = answer(await client.call_tool("get_history", {}, meta=kept.meta or None))
+
+    assert found["session_id"] == kept.id
+    assert "_meta" in found["found_by"] or "environment" in found["found_by"]
+
+
+async def test_a_host_started_from_another_is_not_taken_for_it(host: Host):
+    """Codex, started from a shell of Claude Code, inherits the variable that names its session."""
+    host.save([typed("Claude's own"), said("Yes.")], SESSION)
+    KEPT["codex"].install(host.root)
+    inherited = {"CLAUDE_CODE_SESSION_ID": SESSION, "CLAUDECODE": "1"}
+    async with calling(host, "codex-mcp-client", **inherited) as client:
+        named = await client.call_tool("get_history", {}, meta=KEPT["codex"].meta)
+        refusal = await refused(client, "compact_session")
+
+    assert answer(named)["session_id"] == CODEX
+    assert "Nothing was changed" in refusal
+
+
+async def test_a_stub_that_is_newer_than_its_session_does_not_hide_what_it_is_about(host: Host):
+    """Gemini CLI writes one on each resume, and its own file may be older by hours."""
+    KEPT["gemini-cli"].install(host.root)
+    chats = host.root / ".gemini" / "tmp" / "parser"
+    (chats / ".project_root").write_text(str(host.project))
+    copied("gemini_cli/v0.61-stub.jsonl", f"{chats}/chats/session-2026-11-30T19-01-55b42678.jsonl")(
+        host.root
+    )
+    async with calling(host, "gemini-cli-mcp-client") as client:
+        [one] = (await ask(client, "list_sessions"))["sessions"]
+        own = await ask(client, "get_history")
+
+    assert one["first_prompt"] == "first TOOL PARALLEL"
+    assert own["session_id"] == KEPT["gemini-cli"].id
+    assert "begins 'first TOOL PARALLEL'" in own["found_by"]
+    assert own["total_messages"] > 3
+
+
+# From one assistant to the other
+
+
+async def test_a_session_of_codex_goes_on_in_claude_code(host: Host):
+    KEPT["codex"].install(host.root)
+    host.save([typed("Go on with the other session")], SESSION)
+    async with calling(host, "codex-mcp-client") as client:
+        told = {"keep_recent_tokens": 0}
+        done = answer(await client.call_tool("compact_session", told, meta=KEPT["codex"].meta))
+    async with calling(host, "claude-code", CLAUDE_CODE_SESSION_ID=SESSION) as client:
+        own = await ask(client, "get_history")
+        other = await ask(client, "get_history", session_id=done["session_id"])
+
+    assert own["session_id"] == SESSION
+    assert (other["session_id"], other["assistant"]) == (CODEX, "codex")
+    assert other["messages"][0]["role"] == "summary"
+    assert other["messages"][0]["text"] == done["summary"]
+
+
+async def test_a_session_of_claude_code_goes_on_in_codex(host: Host):
+    KEPT["codex"].install(host.root)
+    host.save(talk(6), SESSION)
+    async with calling(host, "claude-code", CLAUDE_CODE_SESSION_ID=SESSION) as client:
+        done = await ask(client, "compact_session", keep_recent_tokens=0)
+    async with calling(host, "codex-mcp-client") as client:
+        wanted = {"session_id": done["session_id"], "format": "openai"}
+        other = answer(await client.call_tool("get_history", wanted, meta=KEPT["codex"].meta))
+
+    assert (other["session_id"], other["assistant"]) == (SESSION, "claude-code")
+    assert done["summary"] in "".join(one["content"] for one in other["messages"])
+
+
+# Readers that are switched off
+
+
+async def test_an_assistant_that_is_left_out_is_neither_listed_nor_found(host: Host):
+    for one in ("codex", "goose"):
+        KEPT[one].install(host.root)
+    async with calling(host, FOLDMARK_SOURCES="goose") as client:
+        listed = await ask(client, "list_sessions", project="*")
+        refusal = await refused(client, "get_history", session_id=CODEX)
+
+    assert {one["assistant"] for one in listed["sessions"]} == {"goose"}
+    assert "There is no session" in refusal
+
+
+async def test_a_session_that_was_read_before_stays_readable_when_it_is_left_out(host: Host):
+    KEPT["codex"].install(host.root)
+    async with calling(host) as client:
+        before = await ask(client, "get_history", session_id=CODEX)
+    async with calling(host, FOLDMARK_SOURCES="goose") as client:
+        after = await ask(client, "get_history", session_id=CODEX)
+
+    assert after["messages"] == before["messages"]
+    assert after["warnings"][0].startswith("This is the copy that Foldmark keeps.")

@@ -46,6 +46,7 @@ def test_the_doctor_says_what_is_there_and_spends_nothing(host: Host):
     assert re.search(r"ok +settings", told)
     assert re.search(r"ok +database +'.*foldmark\.db' holds 0 sessions", told)
     assert re.search(r"ok +transcripts +claude-code keeps 1 sessions in '.*projects'", told)
+    assert re.search(r"transcripts +none of codex, ", told)
     assert "FOLDMARK_BEDROCK_MODEL is not set" in told
 
 

@@ -78,7 +78,7 @@ def test_claude_code_s_folder_can_be_elsewhere() -> None:
     ("value", "expected"),
     [
         pytest.param("claude-code", ["claude-code"], id="one"),
-        pytest.param(" Claude-Code ,", ["claude-code"], id="spaces, capitals"),
+        pytest.param(" Codex, claude-code ,", ["claude-code", "codex"], id="spaces, capitals"),
         pytest.param("", [reader.assistant for reader in ASSISTANTS], id="all by default"),
     ],
 )
@@ -89,8 +89,8 @@ def test_only_the_assistants_that_are_named_are_read(value: str, expected: list[
 
 
 def test_an_assistant_that_is_not_known_is_refused_with_those_that_are() -> None:
-    with pytest.raises(InvalidRequest, match=r"'copilot'.*Nothing was started.*claude-code"):
-        read({"FOLDMARK_SOURCES": "claude-code,copilot"})
+    with pytest.raises(InvalidRequest, match=r"'copilot'.*Nothing was started.*claude-code, codex"):
+        read({"FOLDMARK_SOURCES": "codex,copilot"})
 
 
 def test_without_a_model_nothing_is_sent_anywhere() -> None:

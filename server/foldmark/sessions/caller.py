@@ -19,7 +19,7 @@ from foldmark.errors import AmbiguousSession, SessionNotFound, TranscriptUnreada
 from foldmark.offload import offload
 from foldmark.own import is_own_tool
 from foldmark.requests import Caller, Listed
-from foldmark.sessions.glimpse import glimpse
+from foldmark.sessions.glimpse import glimpse, together
 from foldmark.sessions.readers import ASSISTANTS
 from foldmark.sources import database
 from foldmark.sources.places import Places
@@ -34,7 +34,6 @@ _LIVE = 600.0  # seconds since its last line in which a session may be the calli
 _SHOWN = 5
 _QUOTED = 60  # characters of a prompt that let a person recognize a session
 _CLAUDE = "claude-code"
-_OTHER_HOSTS = ("gemini",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +91,6 @@ def _host(caller: Caller, places: Places) -> Reader | None:
                 "them out. Nothing was changed. Have the user add it there, or pass the "
                 "conversation itself as messages."
             )
-    if caller.host.startswith(_OTHER_HOSTS):
-        raise SessionNotFound(
-            f"The sessions of {caller.host!r} cannot be read yet, and taking another assistant's "
-            "would be a guess. Nothing was changed. Pass the conversation as messages."
-        )
     return None
 
 
@@ -157,8 +151,11 @@ def _live(caller: Caller, places: Places, assistant: str) -> Found:
 def _of_project(found: Iterable[Transcript], project: Path) -> list[Listed]:
     """Describe the sessions of a project, each once, newest first."""
     names = (str(project), str(project.resolve()))
-    told = (seen for one in found if (seen := glimpse(one)) and seen.project in names)
-    return list({seen.id: seen for seen in reversed(list(told))}.values())[::-1]
+    there: dict[str, Listed] = {}
+    for one in found:
+        if (seen := glimpse(one)) and seen.project in names:
+            there[seen.id] = together(there[seen.id], seen) if seen.id in there else seen
+    return list(there.values())
 
 
 def _found(seen: Listed, kind: str, caller: Caller, places: Places) -> Found:

@@ -1,6 +1,7 @@
 """What a transcript is about, told by its first and last records without reading it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from foldmark.errors import TranscriptUnreadable
 from foldmark.requests import Listed
@@ -37,6 +38,18 @@ def glimpse(transcript: Transcript) -> Listed | None:
             first_prompt=_first(prompts),
             last_prompt=_first(reversed(prompts)) if known else "",
         ),
+    )
+
+
+def together(newer: Listed, older: Listed) -> Listed:
+    """Describe a session by two of its files, of which the newer may hold nothing yet."""
+    return replace(
+        newer,
+        project=newer.project or older.project,
+        title=newer.title or older.title,
+        first_prompt=older.first_prompt or newer.first_prompt,
+        last_prompt=newer.last_prompt or older.last_prompt,
+        updated=max(newer.updated, older.updated),
     )
 
 

@@ -17,7 +17,7 @@ from foldmark.requests import (
 )
 from foldmark.sessions import cursor as cursors
 from foldmark.sessions.cursor import Cursor
-from foldmark.sessions.glimpse import SHOWN, glimpse
+from foldmark.sessions.glimpse import SHOWN, glimpse, together
 from foldmark.sources.places import Places
 from foldmark.sources.transcript import Transcript
 from foldmark.store.rows import Session
@@ -64,13 +64,14 @@ def _merged(stored: dict[str, Listed], transcripts: Iterable[Transcript]) -> Ite
     """Put stored sessions and those on disk together; one that goes on is as new as its file."""
     there: dict[str, Listed] = {}
     for one in transcripts:
-        known = there.get(one.session) or stored.pop(one.session, None)
-        if known is None:
-            known = glimpse(one)
-        else:
-            known = replace(known, updated=max(known.updated, one.updated), gone=False)
-        if known is not None:
-            there[one.session] = known
+        if held := stored.pop(one.session, None):
+            there[one.session] = replace(held, updated=max(held.updated, one.updated), gone=False)
+            continue
+        known = there.get(one.session)
+        if known and (known.imported or known.first_prompt):
+            continue
+        if seen := glimpse(one):
+            there[one.session] = together(known, seen) if known else seen
     yield from there.values()
     yield from stored.values()
 

@@ -36,6 +36,13 @@ _NOTICES = (
     "This session is being continued from a previous conversation",
     "# AGENTS.md instructions",
     "[TASK RESUMPTION]",
+    "Here is the user's editor context as a JSON object",
+    "Here is a summary of changes in the user's editor context",
+    "I ran the following shell command:\n```sh\n",
+    "System: Please continue.",
+    "System: Potential loop detected",
+    "User has manually exited Plan Mode.",
+    "- **Workspace Directories:**\n",
 )
 
 
