@@ -19,7 +19,7 @@ from foldmark.messages import (
     Unknown,
     Usage,
 )
-from foldmark.transcripts.amp import READER
+from foldmark.transcripts.amp.reader import READER
 from foldmark.transcripts.record import Document
 from readings import Reading, of_document
 

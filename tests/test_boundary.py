@@ -12,7 +12,7 @@ from builders import Json, opencode_dict, patient, user
 from builders import assistant as assistant_message
 from foldmark import boundary
 from foldmark.messages import Entry, Marker, Message, Summary
-from foldmark.transcripts import opencode
+from foldmark.transcripts.opencode import messages as opencode
 
 CASES: list[Json] = json.loads(
     (Path(__file__).parent / "fixtures" / "boundary_cases.json").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from foldmark.messages import (
     Unknown,
     Usage,
 )
-from foldmark.transcripts.cline import READER
+from foldmark.transcripts.cline.reader import READER
 from foldmark.transcripts.record import Folder
 from readings import FakeFiles, Reading, of_folder, shared
 

@@ -19,8 +19,9 @@ from foldmark.messages import (
     Unknown,
     Usage,
 )
-from foldmark.transcripts import cline, cline_classic
-from foldmark.transcripts.cline_classic import KILO, ROO
+from foldmark.transcripts.cline import classic as cline_classic
+from foldmark.transcripts.cline import reader as cline
+from foldmark.transcripts.cline.classic import KILO, ROO
 from foldmark.transcripts.record import Folder, Reader
 from readings import FakeFiles, Reading, of_folder
 

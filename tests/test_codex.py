@@ -23,8 +23,8 @@ from foldmark.messages import (
     Usage,
 )
 from foldmark.sources.places import Places
-from foldmark.transcripts.codex import READER
-from foldmark.transcripts.codex_items import CALLS, OUTPUTS, TYPES
+from foldmark.transcripts.codex.items import CALLS, OUTPUTS, TYPES
+from foldmark.transcripts.codex.reader import READER
 from foldmark.transcripts.record import Base, Lines, State
 from readings import Reading, of_lines, shared
 

@@ -21,8 +21,8 @@ from foldmark.messages import (
     Usage,
 )
 from foldmark.sources.places import Places
-from foldmark.transcripts import copilot_cli
-from foldmark.transcripts.copilot_cli import READER
+from foldmark.transcripts.copilot_cli import reader as copilot_cli
+from foldmark.transcripts.copilot_cli.reader import READER
 from readings import Reading, of_lines, shared
 
 FIXTURES = Path(__file__).parent / "fixtures" / "copilot_cli"

@@ -23,7 +23,7 @@ from foldmark.messages import (
     Usage,
 )
 from foldmark.sources import database
-from foldmark.transcripts.cursor import READER
+from foldmark.transcripts.cursor.reader import READER
 from foldmark.transcripts.record import Database, Lines, Seen
 from readings import FakeFiles, Reading, of_lines, shared
 

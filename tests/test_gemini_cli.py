@@ -23,7 +23,7 @@ from foldmark.messages import (
 )
 from foldmark.sources import files
 from foldmark.sources.places import Places
-from foldmark.transcripts.gemini_cli import READER
+from foldmark.transcripts.gemini_cli.reader import READER
 from foldmark.transcripts.record import Document, Lines, State
 from readings import FakeFiles, Reading, of_document, of_lines, shared
 

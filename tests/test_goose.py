@@ -25,7 +25,7 @@ from foldmark.messages import (
 )
 from foldmark.sources import database
 from foldmark.sources.places import Places
-from foldmark.transcripts.goose import READER
+from foldmark.transcripts.goose.reader import READER
 from foldmark.transcripts.record import Database, Document, Lines, Record, Seen
 from readings import Reading, of_database, of_document, of_lines, shared
 

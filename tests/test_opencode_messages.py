@@ -21,7 +21,8 @@ from foldmark.messages import (
 )
 from foldmark.render import record, text
 from foldmark.replay import anthropic
-from foldmark.transcripts import api, opencode
+from foldmark.transcripts import api
+from foldmark.transcripts.opencode import messages as opencode
 
 CASES: dict[str, list[Json]] = {
     case["name"]: case["messages"]

@@ -28,8 +28,8 @@ from foldmark.messages import (
 from foldmark.sources import database
 from foldmark.sources.places import Places
 from foldmark.transcripts import lines
-from foldmark.transcripts.opencode import CLEARED, INTERRUPTED
-from foldmark.transcripts.opencode_sessions import READER
+from foldmark.transcripts.opencode.messages import CLEARED, INTERRUPTED
+from foldmark.transcripts.opencode.reader import READER
 from foldmark.transcripts.record import Database, Document, Folder, Record, Seen, Snapshot
 from readings import FakeFiles, Reading, of_database, of_document, of_folder, shared
 

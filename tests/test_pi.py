@@ -21,8 +21,8 @@ from foldmark.messages import (
     Usage,
 )
 from foldmark.sources.places import Places
-from foldmark.transcripts import pi
-from foldmark.transcripts.pi import READER
+from foldmark.transcripts.pi import reader as pi
+from foldmark.transcripts.pi.reader import READER
 from readings import Reading, of_lines, shared
 
 FIXTURES = Path(__file__).parent / "fixtures" / "pi"

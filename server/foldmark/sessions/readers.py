@@ -2,32 +2,28 @@
 
 from collections.abc import Mapping
 
-from foldmark.transcripts import (
-    aider,
-    amp,
-    api,
-    claude_code,
-    cline,
-    cline_classic,
-    codex,
-    copilot_cli,
-    cursor,
-    gemini_cli,
-    goose,
-    opencode_sessions,
-    pi,
-)
+from foldmark.transcripts import aider, api, claude_code
+from foldmark.transcripts.amp import reader as amp
+from foldmark.transcripts.cline import classic
+from foldmark.transcripts.cline import reader as cline
+from foldmark.transcripts.codex import reader as codex
+from foldmark.transcripts.copilot_cli import reader as copilot_cli
+from foldmark.transcripts.cursor import reader as cursor
+from foldmark.transcripts.gemini_cli import reader as gemini_cli
+from foldmark.transcripts.goose import reader as goose
+from foldmark.transcripts.opencode import reader as opencode
+from foldmark.transcripts.pi import reader as pi
 from foldmark.transcripts.record import Reader
 
 ASSISTANTS: tuple[Reader, ...] = (
     claude_code.READER,
     codex.READER,
-    opencode_sessions.READER,
+    opencode.READER,
     gemini_cli.READER,
     goose.READER,
     cline.READER,
-    cline_classic.ROO,
-    cline_classic.KILO,
+    classic.ROO,
+    classic.KILO,
     copilot_cli.READER,
     pi.READER,
     cursor.READER,

@@ -10,10 +10,11 @@ from typing import Any, cast
 from foldmark import messages
 from foldmark.errors import InvalidRequest
 from foldmark.messages import Block, Message, Reasoning, Role, Summary, ToolCall
-from foldmark.transcripts import opencode, parts, responses
+from foldmark.transcripts import parts, responses
 from foldmark.transcripts.fields import items, mapping, name, text
 from foldmark.transcripts.injected import told_apart
 from foldmark.transcripts.lines import well_formed
+from foldmark.transcripts.opencode import messages as opencode
 from foldmark.transcripts.record import Json, Reader, Record
 
 SHAPES = (

@@ -15,8 +15,11 @@ from typing import Any
 
 from foldmark import messages
 from foldmark.messages import Message, Summary
-from foldmark.transcripts import cline_classic, cline_content, cline_task_content, lines
-from foldmark.transcripts.cline_content import ROLES, at, kind, shown_as
+from foldmark.transcripts import lines
+from foldmark.transcripts.cline import classic as cline_classic
+from foldmark.transcripts.cline import content as cline_content
+from foldmark.transcripts.cline import task_content as cline_task_content
+from foldmark.transcripts.cline.content import ROLES, at, kind, shown_as
 from foldmark.transcripts.fields import count, dumps, items, mapping, name, text
 from foldmark.transcripts.record import (
     Files,

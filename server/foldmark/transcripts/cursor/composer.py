@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any
 
 from foldmark import messages
-from foldmark.transcripts.cursor_content import BUBBLES, conversation_summary, message
+from foldmark.transcripts.cursor.content import BUBBLES, conversation_summary, message
 from foldmark.transcripts.fields import dumps, items, loads, mapping, milliseconds, name, text
 from foldmark.transcripts.record import Record, Rows, Seen, Skipped, Snapshot, State, compaction
 

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from foldmark.messages import Message, Summary
-from foldmark.transcripts import lines, opencode, opencode_rows, opencode_v2
+from foldmark.transcripts import lines
 from foldmark.transcripts.fields import items, mapping, name, text
-from foldmark.transcripts.opencode_records import current, header, native, records
+from foldmark.transcripts.opencode import messages as opencode
+from foldmark.transcripts.opencode import rows as opencode_rows
+from foldmark.transcripts.opencode import v2 as opencode_v2
+from foldmark.transcripts.opencode.records import current, header, native, records
 from foldmark.transcripts.record import (
     Database,
     Document,

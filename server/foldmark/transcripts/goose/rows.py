@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 
 from foldmark import messages
 from foldmark.transcripts.fields import dumps, mapping, name, text
-from foldmark.transcripts.goose_content import (
+from foldmark.transcripts.goose.content import (
     at,
     is_bookkeeping,
     is_context,

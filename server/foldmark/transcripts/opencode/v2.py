@@ -20,10 +20,10 @@ from foldmark.messages import (
     ToolResult,
     Unknown,
 )
-from foldmark.transcripts import opencode
 from foldmark.transcripts.blocks import decoded_size
 from foldmark.transcripts.fields import dumps, items, mapping, name, text
-from foldmark.transcripts.opencode import CLEARED, INTERRUPTED
+from foldmark.transcripts.opencode import messages as opencode
+from foldmark.transcripts.opencode.messages import CLEARED, INTERRUPTED
 from foldmark.transcripts.parts import arguments, linked
 from foldmark.transcripts.record import Json, Record, compaction
 

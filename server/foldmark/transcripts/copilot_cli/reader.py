@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 from foldmark import messages
 from foldmark.messages import Message, Role, Summary, Usage
-from foldmark.transcripts import copilot_events as events
+from foldmark.transcripts.copilot_cli import events
 from foldmark.transcripts.fields import count, mapping, name, text
 from foldmark.transcripts.record import Json, Lines, Reader, Record, State, compaction
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from foldmark.transcripts import lines
 from foldmark.transcripts.fields import dumps, items, loads, mapping, name, text
-from foldmark.transcripts.goose_content import message, summary
-from foldmark.transcripts.goose_rows import Row, is_command, named, records, unnamed
+from foldmark.transcripts.goose.content import message, summary
+from foldmark.transcripts.goose.rows import Row, is_command, named, records, unnamed
 from foldmark.transcripts.record import (
     Database,
     Document,
@@ -75,7 +75,7 @@ def read_rows(rows: Rows, session: str, state: State) -> Snapshot:
     """Read what was added to a session, or all of it if it was written anew or cut short.
 
     `state` keeps the row ids that the session spans and how many they are, its first and its newest
-    message, and what `goose_rows.records` remembers.
+    message, and what `rows.records` remembers.
     """
     reached = state.get("reached", 0)
     [span] = rows(

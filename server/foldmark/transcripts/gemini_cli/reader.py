@@ -22,9 +22,9 @@ from hashlib import blake2b
 
 from foldmark import messages
 from foldmark.transcripts import blocks
-from foldmark.transcripts import gemini_cli_chat as chat
 from foldmark.transcripts.fields import dumps, items, loads, mapping, name, text
-from foldmark.transcripts.gemini_cli_content import (
+from foldmark.transcripts.gemini_cli import chat
+from foldmark.transcripts.gemini_cli.content import (
     TYPES,
     answered,
     folder,

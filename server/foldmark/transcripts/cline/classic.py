@@ -16,10 +16,11 @@ from hashlib import blake2b
 from typing import Any
 
 from foldmark import messages
-from foldmark.transcripts import cline_beside, lines
-from foldmark.transcripts.cline_beside import Task
-from foldmark.transcripts.cline_content import at
-from foldmark.transcripts.cline_task_content import BESIDE, message, summary
+from foldmark.transcripts import lines
+from foldmark.transcripts.cline import beside as cline_beside
+from foldmark.transcripts.cline.beside import Task
+from foldmark.transcripts.cline.content import at
+from foldmark.transcripts.cline.task_content import BESIDE, message, summary
 from foldmark.transcripts.fields import dumps, items, mapping, name, text
 from foldmark.transcripts.record import (
     Files,

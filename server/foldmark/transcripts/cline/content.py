@@ -15,7 +15,8 @@ from foldmark.messages import (
     ToolResult,
     Usage,
 )
-from foldmark.transcripts import blocks, cline_words, parts
+from foldmark.transcripts import blocks, parts
+from foldmark.transcripts.cline import words as cline_words
 from foldmark.transcripts.fields import count, items, mapping, moment, text
 from foldmark.transcripts.record import Json
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from foldmark.messages import ToolCall
 from foldmark.transcripts import blocks, parts
-from foldmark.transcripts.cline_content import milliseconds
-from foldmark.transcripts.cline_task_content import answered, blocks_of
+from foldmark.transcripts.cline.content import milliseconds
+from foldmark.transcripts.cline.task_content import answered, blocks_of
 from foldmark.transcripts.fields import items, mapping, text
 from foldmark.transcripts.record import Json
 

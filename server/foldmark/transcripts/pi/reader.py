@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from foldmark import messages
 from foldmark.messages import Summary
 from foldmark.transcripts.fields import count, dumps, mapping, name, text
-from foldmark.transcripts.pi_messages import message
+from foldmark.transcripts.pi.messages import message
 from foldmark.transcripts.record import Json, Kind, Lines, Reader, Record, State, compaction
 
 _BOOKKEEPING = frozenset(

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from foldmark import messages
-from foldmark.transcripts import cursor_chat, cursor_composer
-from foldmark.transcripts.cursor_content import message, summary, turn_error
+from foldmark.transcripts.cursor import chat as cursor_chat
+from foldmark.transcripts.cursor import composer as cursor_composer
+from foldmark.transcripts.cursor.content import message, summary, turn_error
 from foldmark.transcripts.fields import count, loads, mapping, name, text
 from foldmark.transcripts.record import Database, Files, Json, Lines, Reader, Record, State
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from foldmark.transcripts.fields import name
-from foldmark.transcripts.gemini_cli_content import CONTEXT, called, passages
+from foldmark.transcripts.gemini_cli.content import CONTEXT, called, passages
 from foldmark.transcripts.record import Json, State
 
 

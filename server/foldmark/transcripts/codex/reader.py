@@ -18,7 +18,7 @@ from hashlib import blake2b
 
 from foldmark import messages
 from foldmark.messages import Attachment, Message, Text
-from foldmark.transcripts.codex_items import (
+from foldmark.transcripts.codex.items import (
     CALLS,
     OUTPUTS,
     TYPES,

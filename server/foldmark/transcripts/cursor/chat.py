@@ -15,7 +15,7 @@ from typing import Any
 
 from foldmark import messages
 from foldmark.transcripts import lines
-from foldmark.transcripts.cursor_content import content, message, options
+from foldmark.transcripts.cursor.content import content, message, options
 from foldmark.transcripts.fields import dumps, folder, items, loads, mapping, name, text
 from foldmark.transcripts.record import (
     Json,

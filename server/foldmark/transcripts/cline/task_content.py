@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from foldmark.messages import Block, Message, Reasoning, Summary, Text, ToolCall, Usage
-from foldmark.transcripts import blocks, cline_words, parts
-from foldmark.transcripts.cline_content import at
+from foldmark.transcripts import blocks, parts
+from foldmark.transcripts.cline import words as cline_words
+from foldmark.transcripts.cline.content import at
 from foldmark.transcripts.fields import count, mapping, text
 from foldmark.transcripts.injected import parted
 from foldmark.transcripts.record import Json

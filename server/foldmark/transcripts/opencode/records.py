@@ -10,8 +10,9 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, cast
 
-from foldmark.transcripts import opencode, opencode_v2
 from foldmark.transcripts.fields import dumps, items, mapping, name, text
+from foldmark.transcripts.opencode import messages as opencode
+from foldmark.transcripts.opencode import v2 as opencode_v2
 from foldmark.transcripts.record import Json, Record
 
 _ABOUT = ("id", "parentID", "projectID", "directory", "location", "title", "version")

@@ -17,7 +17,7 @@ from typing import Any
 
 from foldmark import messages
 from foldmark.transcripts import blocks, lines
-from foldmark.transcripts.amp_content import compacted, is_summary, message, summary
+from foldmark.transcripts.amp.content import compacted, is_summary, message, summary
 from foldmark.transcripts.fields import dumps, folder, items, mapping, milliseconds, name, text
 from foldmark.transcripts.record import (
     Document,

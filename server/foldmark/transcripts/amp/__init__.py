@@ -1,0 +1,1 @@
+"""The reader of Amp; `reader.READER` is it."""

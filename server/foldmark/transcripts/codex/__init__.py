@@ -1,0 +1,1 @@
+"""The reader of Codex CLI; `reader.READER` is it."""

@@ -1,0 +1,1 @@
+"""The reader of GitHub Copilot CLI; `reader.READER` is it."""

@@ -1,0 +1,1 @@
+"""The reader of Cursor; `reader.READER` is it."""

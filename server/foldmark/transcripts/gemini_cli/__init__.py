@@ -1,0 +1,1 @@
+"""The reader of Gemini CLI; `reader.READER` is it."""

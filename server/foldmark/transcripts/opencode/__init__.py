@@ -1,0 +1,1 @@
+"""The reader of opencode; `reader.READER` is it."""

@@ -1,0 +1,1 @@
+"""The reader of pi; `reader.READER` is it."""
