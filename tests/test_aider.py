@@ -1,9 +1,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import Message, Text
 from foldmark.transcripts.aider import READER
 from foldmark.transcripts.record import Document
@@ -205,7 +206,7 @@ def test_runs_that_were_cut_off_before_change_nothing_after_them() -> None:
     assert read(LOG, second).messages == read(LOG).messages
 
 
-@settings(deadline=None, max_examples=40)
+@patient
 @given(st.integers(0, len(LOG)), st.integers(0, len(LOG)))
 def test_a_log_that_was_read_anywhere_converges(first: int, second: int) -> None:
     reading = read(LOG[:first], LOG[: max(first, second)], LOG)
@@ -217,7 +218,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@patient
 @given(st.lists(PIECES, max_size=20), st.binary(max_size=20))
 def test_nothing_in_a_file_breaks_the_reading(pieces: list[str], rest: bytes) -> None:
     data = "".join(pieces).encode("utf-8", "surrogatepass") + rest

@@ -3,9 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import (
     Attachment,
     Block,
@@ -439,7 +440,7 @@ MESSAGES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@patient
 @given(st.lists(MESSAGES | VALUES, max_size=4), st.dictionaries(FIELDS, VALUES, max_size=3))
 def test_no_value_in_any_field_breaks_the_reading(found: list[Any], about: Json) -> None:
     data = json.dumps({**about, "messages": found}).encode()

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import (
     Attachment,
     Block,
@@ -604,7 +605,7 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["role", "content", "ts", "metadata", "modelInfo", "metrics", "id"])
 
 
-@settings(max_examples=60, deadline=None)
+@patient
 @given(
     told=st.lists(JSON | st.dictionaries(KEYS, JSON, max_size=6), max_size=4),
     sidecar=JSON | st.fixed_dictionaries({"messages": st.lists(JSON, max_size=3)}),
@@ -621,7 +622,7 @@ def test_nothing_in_the_files_raises(told: list[Any], sidecar: Any, about: Any) 
     assert reading.entries is not None
 
 
-@settings(max_examples=60, deadline=None)
+@patient
 @given(data=st.binary(max_size=60), side=st.binary(max_size=30))
 def test_no_bytes_raise(data: bytes, side: bytes) -> None:
     beside = {f"{ID}/{ID}.compaction.json": side, f"{ID}/{ID}.json": side}

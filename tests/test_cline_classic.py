@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import (
     Attachment,
     Block,
@@ -590,7 +591,7 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["role", "content", "ts", "isSummary", "condenseId", "modelInfo", "type"])
 
 
-@settings(max_examples=60, deadline=None)
+@patient
 @given(
     history=st.lists(JSON | st.dictionaries(KEYS, JSON, max_size=6), max_size=4),
     shown=JSON | st.lists(JSON, max_size=3),
@@ -607,7 +608,7 @@ def test_nothing_in_the_files_raises(history: list[Any], shown: Any, other: Any)
     assert reading.entries is not None
 
 
-@settings(max_examples=60, deadline=None)
+@patient
 @given(data=st.binary(max_size=60), beside=st.binary(max_size=30))
 def test_no_bytes_raise(data: bytes, beside: bytes) -> None:
     names = ("ui_messages", "task_metadata", "history_item")

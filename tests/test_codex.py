@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark import boundary
 from foldmark.messages import (
     Attachment,
@@ -1001,12 +1002,9 @@ RECORDS: st.SearchStrategy[Json] = st.one_of(
     BODIES,
     st.dictionaries(st.text(max_size=8), JSON, max_size=3),
 )
-FAST = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
-@FAST
+@patient
 @given(st.lists(RECORDS, max_size=6))
 def test_no_record_whatever_raises(found: list[Json]) -> None:
     state: State = {}
@@ -1051,7 +1049,7 @@ def test_what_is_nested_too_deep_or_counted_too_high_does_not_raise(kind: str) -
 WHOLE = {path.stem: path.read_bytes() for path in sorted(FIXTURES.glob("*.jsonl"))}
 
 
-@FAST
+@patient
 @given(st.sampled_from(sorted(WHOLE)), st.data())
 def test_a_file_that_was_cut_anywhere_comes_right_when_the_rest_arrives(
     name: str, data: st.DataObject

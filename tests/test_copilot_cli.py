@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import (
     Attachment,
     Block,
@@ -691,7 +692,7 @@ def built(reading: Reading) -> list[Any]:
     return [*reading.entries, *reading.rewound, reading.view]
 
 
-@settings(deadline=None, max_examples=100)
+@patient
 @given(st.lists(EVENT, max_size=5))
 def test_nothing_in_any_field_raises_and_every_event_is_kept(values: list[Json]):
     reading = of_lines(READER, jsonl(*values))

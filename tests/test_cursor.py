@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import (
     Attachment,
     Block,
@@ -796,7 +797,7 @@ QUIET = settings(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@patient
 @given(st.lists(RECORDS, max_size=4))
 def test_no_value_in_any_field_of_a_line_breaks_the_reading(found: list[Json]) -> None:
     data = b"".join(json.dumps(one).encode() + b"\n" for one in found)
@@ -830,7 +831,7 @@ def test_no_bubble_breaks_the_reading(
     listed(EDITOR, state)
 
 
-@settings(deadline=None, max_examples=60)
+@patient
 @given(st.integers(0, len(TRANSCRIPT)))
 def test_a_transcript_cut_anywhere_loses_no_more_than_its_last_line(cut: int) -> None:
     whole = of_lines(READER, TRANSCRIPT).records

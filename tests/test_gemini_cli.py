@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import (
     Attachment,
     Block,
@@ -1141,10 +1142,9 @@ RECORDS: st.SearchStrategy[Any] = st.one_of(
         optional={"directories": JSON, "summary": JSON, "kind": JSON, "messages": JSON},
     ),
 )
-FAST = settings(max_examples=60, deadline=None)
 
 
-@FAST
+@patient
 @given(st.lists(RECORDS, max_size=8))
 def test_no_record_whatever_raises(found: list[Any]) -> None:
     told: list[Json] = [record for record in found if isinstance(record, dict)]
@@ -1166,7 +1166,7 @@ def test_no_record_whatever_raises(found: list[Any]) -> None:
     assert log.records == before
 
 
-@FAST
+@patient
 @given(st.lists(MESSAGES, max_size=4) | JSON, JSON)
 def test_no_document_whatever_raises(found: Any, other: Any) -> None:
     for whole in (found, other):
@@ -1191,7 +1191,7 @@ def test_what_is_nested_too_deep_does_not_raise(field: str) -> None:
         list(LINES.records(chat(record), b"{}", state))
 
 
-@FAST
+@patient
 @given(st.integers(0, len(WHOLE)))
 def test_a_file_that_was_cut_anywhere_comes_right_when_the_rest_arrives(at: int) -> None:
     cut = of_lines(READER, WHOLE[:at])

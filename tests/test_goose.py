@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import (
     Attachment,
     Block,
@@ -403,7 +404,7 @@ def test_lines_of_another_kind_are_kept_and_counted() -> None:
     assert not reading.messages
 
 
-@settings(deadline=None, max_examples=40)
+@patient
 @given(cut=st.integers(0, len(LEGACY)))
 def test_a_file_cut_anywhere_loses_at_most_its_last_line(cut: int) -> None:
     whole = of_lines(READER, LEGACY)
@@ -843,7 +844,7 @@ def accounted(records: Sequence[Record]) -> None:
             assert READER.summary(record.id, record.parent, told).marker == record.parent
 
 
-@settings(deadline=None, max_examples=60)
+@patient
 @given(natives=st.lists(NATIVE | ANYTHING, max_size=5), about=ANYTHING)
 def test_anything_in_an_export_is_read_twice_alike(natives: list[Any], about: Any) -> None:
     whole = {"id": about, "working_dir": about, "model_config": about, "conversation": natives}
@@ -856,7 +857,7 @@ def test_anything_in_an_export_is_read_twice_alike(natives: list[Any], about: An
     assert of_document(READER, data, data).records == of_document(READER, data).records
 
 
-@settings(deadline=None, max_examples=60)
+@patient
 @given(natives=st.lists(NATIVE, max_size=4))
 @example(natives=[{"role": ["user"], "content": {}}, {"role": "user", "created": 10**400}])
 def test_anything_in_a_line_is_read(natives: list[Json]) -> None:

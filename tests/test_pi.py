@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import patient
 from foldmark.messages import (
     Attachment,
     Marker,
@@ -387,7 +388,7 @@ def ancestors(values: list[Json]) -> list[str]:
     return path[::-1]
 
 
-@settings(deadline=None, max_examples=60)
+@patient
 @given(st.lists(st.integers(0, 30), max_size=12), st.booleans())
 def test_no_ancestor_is_hidden_and_nothing_else_shown_while_no_left_branch_is_taken_up(
     steps: list[int], only_back: bool
@@ -687,7 +688,7 @@ def built(reading: Reading) -> list[Any]:
     return [*reading.entries, *reading.rewound, reading.view]
 
 
-@settings(deadline=None, max_examples=100)
+@patient
 @given(st.lists(ENTRY, max_size=5))
 def test_nothing_in_any_field_raises_and_every_entry_is_kept(values: list[Json]):
     reading = of_lines(READER, jsonl(*values))
