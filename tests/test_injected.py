@@ -29,10 +29,23 @@ CONTEXT = "<session_context>\nThis is Gemini CLI.\n</session_context>"
             "why does <turn_aborted> appear?", ["why does <turn_aborted> appear?"], id="mentioned"
         ),
         pytest.param("<div>fix</div>", ["<div>fix</div>"], id="markup of the user's own"),
+        pytest.param("</skill> a <skill>b", ["</skill> a <skill>b"], id="ended before it began"),
+        pytest.param("a <skill><skill>b</skill> c", ["a", "c"], id="begun twice"),
+        pytest.param("<skill>a</skill>b</skill>", ["b</skill>"], id="ended twice"),
+        pytest.param("<skill>a <turn_aborted></skill>b", ["b"], id="another inside"),
+        pytest.param(" a <skill>b</skill> <skill>c", ["a", "<skill>c"], id="the second cut off"),
     ],
 )
 def test_only_what_a_person_typed_counts_as_typed(words: str, typed: list[str]) -> None:
     assert [part.text for part in parted(words) if not part.injected] == typed
+
+
+@pytest.mark.parametrize("piece", ["x <skill>", "<skill>", "</skill>", "<skill>a</skill>", "<"])
+def test_a_message_full_of_tags_is_read_in_linear_time(piece: str) -> None:
+    """Looking for the end of each anew would take hours."""
+    words = piece * 300_000
+
+    assert sum(len(part.text) for part in parted(words)) <= len(words)
 
 
 def test_no_injected_block_of_a_handed_over_message_is_a_prompt() -> None:
