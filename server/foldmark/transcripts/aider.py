@@ -17,11 +17,18 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal, TypeAlias
 
-from foldmark import messages
 from foldmark.messages import Message, Summary, Text
 from foldmark.transcripts.fields import dumps, text
 from foldmark.transcripts.lines import well_formed
-from foldmark.transcripts.record import Document, Json, Reader, Record, Skipped, Snapshot
+from foldmark.transcripts.record import (
+    Document,
+    Json,
+    Reader,
+    Record,
+    Skipped,
+    Snapshot,
+    of_message,
+)
 
 Voice: TypeAlias = Literal["run", "typed", "console", "reply"]
 
@@ -100,14 +107,8 @@ def _record(part: _Part, place: str, model: str) -> Record:
     if part.voice == "run":
         return Record(kind="other", id=id, raw=raw, at=_started(part))
     built = message(id, [{"voice": part.voice, "text": "\n".join(part.lines)}])
-    return Record(
-        kind="message",
-        id=id,
-        raw=raw,
-        role=built.role,
-        prompt=built.prompt,
-        chars=messages.size(built.blocks),
-        model=model if built.role == "assistant" else "",
+    return of_message(
+        built, Record("message", id, raw, model=model if built.role == "assistant" else "")
     )
 
 

@@ -7,7 +7,6 @@ Responses items, Gemini contents and opencode's `{info, parts}`. One list may mi
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from foldmark import messages
 from foldmark.errors import InvalidRequest
 from foldmark.messages import Block, Message, Reasoning, Role, Summary, ToolCall
 from foldmark.transcripts import parts, responses
@@ -15,7 +14,7 @@ from foldmark.transcripts.fields import items, mapping, name, text
 from foldmark.transcripts.injected import told_apart
 from foldmark.transcripts.lines import well_formed
 from foldmark.transcripts.opencode import messages as opencode
-from foldmark.transcripts.record import Json, Reader, Record
+from foldmark.transcripts.record import Json, Reader, Record, of_message
 
 SHAPES = (
     "Anthropic {role, content}, Bedrock Converse {role, content}, OpenAI chat {role, content, "
@@ -47,15 +46,7 @@ def record(record: Json, raw: bytes) -> Record:
     if shape(record) == "opencode":
         return opencode.record(record, raw)
     built = message("", [record])
-    return Record(
-        kind="message",
-        id="",
-        raw=raw,
-        role=built.role,
-        at=built.at,
-        prompt=built.prompt,
-        chars=messages.size(built.blocks),
-    )
+    return of_message(built, Record("message", "", raw))
 
 
 def message(id: str, records: Sequence[Json]) -> Message:

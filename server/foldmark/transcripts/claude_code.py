@@ -7,13 +7,12 @@ snapshots, titles) is kept in the log as "other".
 
 import re
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from foldmark import messages
 from foldmark.messages import Block, Message, Role, Summary, Text
 from foldmark.transcripts import blocks
-from foldmark.transcripts.fields import items, mapping, name, text
+from foldmark.transcripts.fields import digest, items, mapping, name, text
 from foldmark.transcripts.injected import told_apart
 from foldmark.transcripts.record import Json, Kind, Lines, Reader, Record, State
 
@@ -45,7 +44,7 @@ def read(record: Json, raw: bytes) -> Record:
     built = message("", [record]) if kind == "message" else None
     return Record(
         kind=kind,
-        id=name(record.get("uuid")) or f"~{blake2b(raw, digest_size=12).hexdigest()}",
+        id=name(record.get("uuid")) or digest(raw),
         raw=raw,
         parent=name(record.get("parentUuid")),
         message=_message_id(record) if built and built.role == "assistant" else "",

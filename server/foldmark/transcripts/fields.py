@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -31,6 +32,11 @@ def name(value: Any) -> str:
 def items(value: Any) -> list[Any]:
     """Take a list, else an empty one."""
     return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def digest(data: bytes) -> str:
+    """Name what has no name of its own by what is in it."""
+    return f"~{blake2b(data, digest_size=12).hexdigest()}"
 
 
 def count(value: Any) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
-from foldmark.messages import Message, Summary
+from foldmark.messages import Message, Summary, size
 
 Kind: TypeAlias = Literal["message", "marker", "summary", "fork", "other"]
 
@@ -216,6 +216,18 @@ class Reader:
     summary: Callable[[str, str, Json], Summary]
     hosts: Sequence[str] = ()
     variables: Sequence[str] = ()
+
+
+def of_message(built: Message, record: Record) -> Record:
+    """Make a record a message's: who speaks, when, what was typed, how much a model reads of it."""
+    return replace(
+        record,
+        kind="message",
+        role=built.role,
+        at=record.at or built.at,
+        prompt=built.prompt,
+        chars=size(built.blocks),
+    )
 
 
 def compaction(summary: Record, *, first_kept: str = "") -> tuple[Record, Record]:

@@ -12,13 +12,20 @@ sends. Editing a prompt cuts the thread there and goes on under new message ids.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Any
 
-from foldmark import messages
 from foldmark.transcripts import blocks, lines
 from foldmark.transcripts.amp.content import compacted, is_summary, message, summary
-from foldmark.transcripts.fields import dumps, folder, items, mapping, milliseconds, name, text
+from foldmark.transcripts.fields import (
+    digest,
+    dumps,
+    folder,
+    items,
+    mapping,
+    milliseconds,
+    name,
+    text,
+)
 from foldmark.transcripts.record import (
     Document,
     Json,
@@ -27,6 +34,7 @@ from foldmark.transcripts.record import (
     Skipped,
     Snapshot,
     compaction,
+    of_message,
 )
 
 _THREAD = "thread"
@@ -100,7 +108,7 @@ def _id(native: Json) -> str:
             return str(told)[:20] if abs(told) < 1 << 63 else "number"
         if name(told):
             return name(told)
-    return f"~{blake2b(dumps(native).encode(), digest_size=12).hexdigest()}"
+    return digest(dumps(native).encode())
 
 
 def _records(id: str, native: Json) -> Iterator[Record]:
@@ -130,15 +138,7 @@ def _message(id: str, native: Json, raw: bytes) -> Record:
     if native.get("role") == "info" and _is_hidden(native):
         return Record(kind="other", id=id, raw=raw)  # a command whose output Amp never sent
     built = message(id, [native])
-    return Record(
-        kind="message",
-        id=id,
-        raw=raw,
-        role=built.role,
-        at=built.at,
-        prompt=built.prompt,
-        chars=messages.size(built.blocks),
-    )
+    return of_message(built, Record("message", id, raw))
 
 
 def _is_hidden(native: Json) -> bool:

@@ -12,16 +12,14 @@ here. Roo and Kilo put a summary into the history, in front of the messages that
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
 from typing import Any
 
-from foldmark import messages
 from foldmark.transcripts import lines
 from foldmark.transcripts.cline import beside as cline_beside
 from foldmark.transcripts.cline.beside import Task
 from foldmark.transcripts.cline.content import at
 from foldmark.transcripts.cline.task_content import BESIDE, message, summary
-from foldmark.transcripts.fields import dumps, items, mapping, name, text
+from foldmark.transcripts.fields import digest, dumps, items, mapping, name, text
 from foldmark.transcripts.record import (
     Files,
     Folder,
@@ -32,6 +30,7 @@ from foldmark.transcripts.record import (
     Skipped,
     Snapshot,
     compaction,
+    of_message,
 )
 
 _HISTORY = "api_conversation_history.json"
@@ -102,9 +101,9 @@ def _record(task: Task, seen: Counter[str], place: int, told: Json) -> Record:
     """
     kept = {key: value for key, value in told.items() if key not in _HIDDEN}
     words = [told.get(key) for key in ("role", "ts", "content")] if "content" in told else kept
-    digest = f"~{blake2b(dumps(words).encode(), digest_size=12).hexdigest()}"
-    seen[digest] += 1
-    id = digest if seen[digest] == 1 else f"{digest}~{seen[digest]}"
+    unique = digest(dumps(words).encode())
+    seen[unique] += 1
+    id = unique if seen[unique] == 1 else f"{unique}~{seen[unique]}"
     if told.get("isSummary") is True:
         raw = dumps({**kept, BESIDE: {}}).encode()
         return Record("summary", name(told.get("condenseId")) or id, raw, at=at(told.get("ts")))
@@ -115,15 +114,7 @@ def _record(task: Task, seen: Counter[str], place: int, told: Json) -> Record:
         return Record("other", id, dumps(raw).encode(), unknown=unknown)
     task.note(id, told)
     built = message(id, [raw])
-    return Record(
-        kind="message",
-        id=id,
-        raw=dumps(raw).encode(),
-        role=built.role,
-        at=built.at,
-        prompt=built.prompt,
-        chars=messages.size(built.blocks),
-    )
+    return of_message(built, Record("message", id, dumps(raw).encode()))
 
 
 def _pairs(summaries: Sequence[Record], kept: str) -> Iterator[Record]:

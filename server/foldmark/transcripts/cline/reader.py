@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from foldmark import messages
 from foldmark.messages import Message, Summary
 from foldmark.transcripts import lines
 from foldmark.transcripts.cline import classic as cline_classic
@@ -30,6 +29,7 @@ from foldmark.transcripts.record import (
     Skipped,
     Snapshot,
     compaction,
+    of_message,
 )
 
 _SUFFIX = ".messages.json"
@@ -149,17 +149,7 @@ def _record(log: _Log, id: str, stem: str, told: Json) -> None:
     log.named.setdefault(id, id)
     log.named.setdefault(stem, id)
     built = cline_content.message(id, told)
-    log.records.append(
-        Record(
-            kind="message",
-            id=id,
-            raw=raw,
-            role=built.role,
-            at=built.at,
-            prompt=built.prompt,
-            chars=messages.size(built.blocks),
-        )
-    )
+    log.records.append(of_message(built, Record("message", id, raw)))
 
 
 def _compacted(log: _Log, native: Sequence[Any], sidecar: Json) -> Iterator[Record]:

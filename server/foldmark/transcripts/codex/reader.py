@@ -14,7 +14,6 @@ In early versions the tokens come before the items; then they are told once more
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import blake2b
 
 from foldmark import messages
 from foldmark.messages import Attachment, Message, Text
@@ -29,7 +28,7 @@ from foldmark.transcripts.codex.items import (
     summary,
     usage,
 )
-from foldmark.transcripts.fields import count, dumps, mapping, name, text
+from foldmark.transcripts.fields import count, digest, dumps, mapping, name, text
 from foldmark.transcripts.record import Base, Json, Lines, Reader, Record, State, compaction
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -58,7 +57,7 @@ _EVENTS = frozenset(
 
 def records(record: Json, raw: bytes, state: State) -> Iterator[Record]:
     """Read one line for the log."""
-    id = f"~{blake2b(raw, digest_size=12).hexdigest()}"
+    id = digest(raw)
     at = name(record.get("timestamp"))
     if not at:  # two bare items may be the same byte for byte
         state["bare"] = state.get("bare", 0) + 1

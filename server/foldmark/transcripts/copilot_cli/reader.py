@@ -8,13 +8,11 @@ which tells no more than their order. What subagents do stands among the rest, u
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 
-from foldmark import messages
 from foldmark.messages import Message, Role, Summary, Usage
 from foldmark.transcripts.copilot_cli import events
-from foldmark.transcripts.fields import count, mapping, name, text
-from foldmark.transcripts.record import Json, Lines, Reader, Record, State, compaction
+from foldmark.transcripts.fields import count, digest, mapping, name, text
+from foldmark.transcripts.record import Json, Lines, Reader, Record, State, compaction, of_message
 
 _LONGEST_NAME = 60
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -116,7 +114,7 @@ def summary(id: str, marker: str, record: Json) -> Summary:
 def _made_up(raw: bytes, state: State) -> str:
     """Name an event without an id, of which there may be several alike."""
     state["unnamed"] = number = state.get("unnamed", 0) + 1
-    return f"~{blake2b(raw, digest_size=12).hexdigest()}-{number}"
+    return f"{digest(raw)}-{number}"
 
 
 def _thread(record: Json, type: str, data: Json, state: State) -> str:
@@ -138,7 +136,7 @@ def _remember_task(data: Json, state: State) -> None:
 
 
 def _digest(words: str) -> str:
-    return blake2b(words.strip().encode(), digest_size=12).hexdigest()
+    return digest(words.strip().encode())
 
 
 def _message(row: Record, record: Json, state: State) -> Record:
@@ -146,12 +144,8 @@ def _message(row: Record, record: Json, state: State) -> Record:
     data = mapping(record.get("data"))
     answer = built.role == "assistant"
     row = replace(
-        row,
-        kind="message",
-        role=built.role,
+        of_message(built, row),
         message=(name(data.get("messageId")) or row.id) if answer else "",
-        prompt=built.prompt,
-        chars=messages.size(built.blocks),
         model=state.get("model", "") if answer and not row.thread and not built.model else "",
     )
     if row.thread:

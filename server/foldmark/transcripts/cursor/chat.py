@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from foldmark import messages
 from foldmark.transcripts import lines
 from foldmark.transcripts.cursor.content import content, message, options
 from foldmark.transcripts.fields import dumps, folder, items, loads, mapping, name, text
@@ -26,6 +25,7 @@ from foldmark.transcripts.record import (
     Snapshot,
     State,
     compaction,
+    of_message,
 )
 
 _MESSAGES, _URIS, _ARCHIVES = 1, 9, (11, 13)
@@ -154,17 +154,8 @@ def _records(native: _Native, kept: str, model: str) -> Iterable[Record]:
         unknown = "" if role == "system" else f"role/{role[:_LONGEST_TYPE] or 'none'}"
         return (Record(kind="other", id=native.id, raw=raw, unknown=unknown),)
     built = message(native.id, [told])
-    return (
-        Record(
-            kind="message",
-            id=native.id,
-            raw=raw,
-            role=built.role,
-            prompt=built.prompt,
-            chars=messages.size(built.blocks),
-            model=model if built.role == "assistant" and not built.model else "",
-        ),
-    )
+    wrote = model if built.role == "assistant" and not built.model else ""
+    return (of_message(built, Record("message", native.id, raw, model=wrote)),)
 
 
 def _header(about: Json, root: bytes) -> Record:

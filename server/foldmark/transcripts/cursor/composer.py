@@ -11,10 +11,18 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from foldmark import messages
 from foldmark.transcripts.cursor.content import BUBBLES, conversation_summary, message
 from foldmark.transcripts.fields import dumps, items, loads, mapping, milliseconds, name, text
-from foldmark.transcripts.record import Record, Rows, Seen, Skipped, Snapshot, State, compaction
+from foldmark.transcripts.record import (
+    Record,
+    Rows,
+    Seen,
+    Skipped,
+    Snapshot,
+    State,
+    compaction,
+    of_message,
+)
 
 _ABOUT = ("composerId", "name", "createdAt", "unifiedMode", "agentBackend", "modelConfig")
 
@@ -108,16 +116,8 @@ def _records(
         return
     built = message(id, [native])
     if built.blocks or built.error:
-        yield Record(
-            kind="message",
-            id=id,
-            raw=raw,
-            role=built.role,
-            at=built.at,
-            prompt=built.prompt,
-            chars=messages.size(built.blocks),
-            model=model if built.role == "assistant" and not built.model else "",
-        )
+        wrote = model if built.role == "assistant" and not built.model else ""
+        yield of_message(built, Record("message", id, raw, model=wrote))
     else:  # one that is being written, or only says how long something took
         yield Record(kind="other", id=f"{id}/empty", raw=raw, at=built.at)
     if summarized := conversation_summary(native):

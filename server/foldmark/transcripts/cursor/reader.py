@@ -9,14 +9,22 @@ never what a tool answered. Their lines are messages and, between turns, `turn_e
 """
 
 from collections.abc import Iterable
-from hashlib import blake2b
+from dataclasses import replace
 
-from foldmark import messages
 from foldmark.transcripts.cursor import chat as cursor_chat
 from foldmark.transcripts.cursor import composer as cursor_composer
 from foldmark.transcripts.cursor.content import message, summary, turn_error
-from foldmark.transcripts.fields import count, loads, mapping, name, text
-from foldmark.transcripts.record import Database, Files, Json, Lines, Reader, Record, State
+from foldmark.transcripts.fields import count, digest, loads, mapping, name, text
+from foldmark.transcripts.record import (
+    Database,
+    Files,
+    Json,
+    Lines,
+    Reader,
+    Record,
+    State,
+    of_message,
+)
 
 _ROLES = frozenset({"user", "assistant", "tool", "system"})
 _ENDED = "turn_ended"
@@ -38,7 +46,7 @@ def records(record: Json, raw: bytes, state: State) -> Iterable[Record]:
     point of the conversation on, the first prompt that differs stands under that point.
     """
     number = count(state.get("lines")) + 1
-    id = f"{number}~{blake2b(raw, digest_size=12).hexdigest()}"
+    id = f"{number}{digest(raw)}"
     before, reply = text(state.get("newest")), text(state.get("reply"))
     state.update(lines=number, newest=id)
     if record.get("type") == _ENDED:
@@ -51,19 +59,10 @@ def records(record: Json, raw: bytes, state: State) -> Iterable[Record]:
     built = message(id, [record])
     is_reply = built.role == "assistant"
     state["reply"] = id if is_reply else reply
-    return (
-        Record(
-            kind="other" if record.get("role") == "system" else "message",
-            id=id,
-            raw=raw,
-            parent=before if built.prompt else "",
-            message=id if is_reply else "",
-            role=built.role,
-            at=built.at,
-            prompt=built.prompt,
-            chars=messages.size(built.blocks),
-        ),
-    )
+    if record.get("role") == "system":
+        return (Record("other", id, raw),)
+    found = of_message(built, Record("message", id, raw, message=id if is_reply else ""))
+    return (replace(found, parent=before if built.prompt else ""),)
 
 
 def project(files: Files, below: str) -> str:

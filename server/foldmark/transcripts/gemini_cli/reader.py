@@ -18,11 +18,9 @@ What a tool answered stands with its call; a user's message that repeats it is a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 
-from foldmark import messages
 from foldmark.transcripts import blocks
-from foldmark.transcripts.fields import dumps, items, loads, mapping, name, text
+from foldmark.transcripts.fields import digest, dumps, items, loads, mapping, name, text
 from foldmark.transcripts.gemini_cli import chat
 from foldmark.transcripts.gemini_cli.content import (
     TYPES,
@@ -47,6 +45,7 @@ from foldmark.transcripts.record import (
     Snapshot,
     State,
     compaction,
+    of_message,
 )
 
 _ROOTS = ("$GEMINI_CLI_HOME/.gemini/tmp", "~/.gemini/tmp")
@@ -55,7 +54,7 @@ _LONGEST_TYPE = 60
 
 def records(record: Json, raw: bytes, state: State) -> Iterator[Record]:
     """Read one line for the log."""
-    other = Record("other", _digest(raw), raw)
+    other = Record("other", digest(raw), raw)
     if isinstance(record.get("$rewindTo"), str):
         yield _taken_back(chat.take_back(name(record["$rewindTo"]), state), other)
     elif name(record.get("id")) or _is_message(record):
@@ -102,7 +101,7 @@ def _message(record: Json, raw: bytes, state: State) -> Iterator[Record]:
     key = chat.key(record)
     if not name(record.get("id")):
         state["nameless"] = state.get("nameless", 0) + 1
-        key = f"{_digest(raw)}-{state['nameless']}"
+        key = f"{digest(raw)}-{state['nameless']}"
     held = chat.held(key, state)
     other = Record("other", held.id, raw, at=name(record.get("timestamp")))
     speaker = role(record)
@@ -113,7 +112,7 @@ def _message(record: Json, raw: bytes, state: State) -> Iterator[Record]:
         return
     left = _without_copies(record, state) if speaker == "user" else record
     if left is not record:
-        yield replace(other, id=_digest(raw))
+        yield replace(other, id=digest(raw))
         other = replace(other, raw=dumps(left).encode())
     if left is not None:
         yield _read(left, other, state)
@@ -123,14 +122,8 @@ def _message(record: Json, raw: bytes, state: State) -> Iterator[Record]:
 def _read(record: Json, other: Record, state: State) -> Record:
     built = message("", [record])
     chat.answers(state).update((result.call_id, other.id) for result in built.results)
-    return replace(
-        other,
-        kind="message",
-        role=built.role,
-        prompt=built.prompt,
-        chars=messages.size(built.blocks),
-        project=folder(record) if is_context(record) else "",
-    )
+    project = folder(record) if is_context(record) else ""
+    return of_message(built, replace(other, project=project))
 
 
 def _without_copies(record: Json, state: State) -> Json | None:
@@ -191,7 +184,7 @@ def _taken_back(first: str, other: Record) -> Record:
 
 def _context(turn: Json, state: State) -> Iterator[Record]:
     """Read what the program says of the session, where it says anything new."""
-    key, words = chat.key(turn), _digest("".join(passages(turn)).encode("utf-8", "replace"))
+    key, words = chat.key(turn), digest("".join(passages(turn)).encode("utf-8", "replace"))
     if (state.get("context"), state.get("said")) != (key, words):
         state.update(context=key, said=words)
         yield from _message(turn, dumps(turn).encode(), state)
@@ -266,10 +259,6 @@ def _session_of_document(path: str, data: bytes) -> str:
 def _project(files: Files, path: str) -> str:
     """Find the project's folder in the file that claims a folder of chats for it."""
     return files.read(f"{path.partition('/')[0]}/.project_root").decode("utf-8", "replace").strip()
-
-
-def _digest(raw: bytes) -> str:
-    return f"~{blake2b(raw, digest_size=12).hexdigest()}"
 
 
 READER = Reader(

@@ -8,11 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Any
 
 from foldmark.transcripts import lines
-from foldmark.transcripts.fields import dumps, items, loads, mapping, name, text
+from foldmark.transcripts.fields import digest, dumps, items, loads, mapping, name, text
 from foldmark.transcripts.goose.content import message, summary
 from foldmark.transcripts.goose.rows import Row, is_command, named, records, unnamed
 from foldmark.transcripts.record import (
@@ -104,7 +103,7 @@ def read_rows(rows: Rows, session: str, state: State) -> Snapshot:
     if not grew and _is_cleared(before, current):
         found.insert(0, _cleared(before["origin"]))
     header = _header(about)
-    state["about"] = _digest(header.raw)
+    state["about"] = digest(header.raw)
     if found and state["about"] != before.get("about"):
         found.insert(0, header)
     return Snapshot(found, None if grew else current)
@@ -133,7 +132,7 @@ def read_line(record: Json, raw: bytes, state: State) -> Iterator[Record]:
     if "role" not in record:
         unknown = "" if _is_first_line(record) else text(record.get("type")) or "line"
         header = _header(record)
-        id = _digest(raw) if unknown else header.id
+        id = digest(raw) if unknown else header.id
         yield replace(header, id=id, raw=raw, unknown=unknown)
         return
     number = state["count"] = state.get("count", 0) + 1
@@ -255,10 +254,6 @@ def _export_session(_: str, head: bytes) -> str:
         return name(mapping(lines.loads(head)).get("id")) if head else ""
     except ValueError:
         return ""
-
-
-def _digest(raw: bytes) -> str:
-    return f"~{blake2b(raw, digest_size=12).hexdigest()}"
 
 
 READER = Reader(

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Literal, TypeAlias
 
-from foldmark import messages
 from foldmark.transcripts.fields import dumps, mapping, name, text
 from foldmark.transcripts.goose.content import (
     at,
@@ -31,7 +30,7 @@ from foldmark.transcripts.goose.content import (
     parts,
     words,
 )
-from foldmark.transcripts.record import Json, Record, State, compaction
+from foldmark.transcripts.record import Json, Record, State, compaction, of_message
 
 What: TypeAlias = Literal[
     "message", "typed", "again", "summary", "notice", "copy", "command", "answer", "bookkeeping"
@@ -192,13 +191,9 @@ def _record(row: Row, what: What, model: str) -> Record:
     built = message(row.id, [native])
     by_assistant = role == "assistant"
     return replace(
-        record,
-        kind="message",
-        role=role,
+        of_message(built, record),
         parent=row.continues,
         message=name(native.get("id")) if by_assistant else "",
-        prompt=built.prompt,
-        chars=messages.size(built.blocks),
         model=model if by_assistant and not built.model else "",
     )
 

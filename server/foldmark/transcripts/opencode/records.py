@@ -7,10 +7,9 @@ words: what it holds in the order found, then its ids.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Any, cast
 
-from foldmark.transcripts.fields import dumps, items, mapping, name, text
+from foldmark.transcripts.fields import digest, dumps, items, mapping, name, text
 from foldmark.transcripts.opencode import messages as opencode
 from foldmark.transcripts.opencode import v2 as opencode_v2
 from foldmark.transcripts.record import Json, Record
@@ -71,11 +70,6 @@ def header(about: Json) -> Record:
         title=text(about.get("title")),
         parent_session=name(about.get("parentID")),
     )
-
-
-def digest(raw: bytes) -> str:
-    """Name what has no name by what it holds."""
-    return f"~{blake2b(raw, digest_size=12).hexdigest()}"
 
 
 def in_force(ids: Sequence[str], about: Json) -> list[str] | None:

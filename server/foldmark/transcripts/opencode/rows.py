@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from foldmark.transcripts.fields import count, items, loads, mapping, name, text
+from foldmark.transcripts.fields import count, digest, items, loads, mapping, name, text
 from foldmark.transcripts.opencode import v2 as opencode_v2
-from foldmark.transcripts.opencode.records import digest, header, in_force, native, records
+from foldmark.transcripts.opencode.records import header, in_force, native, records
 from foldmark.transcripts.record import Json, Rows, Seen, Skipped, Snapshot, State
 
 TABLES = ("session", "session_v2", "message", "part", "session_message")

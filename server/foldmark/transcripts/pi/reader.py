@@ -9,11 +9,19 @@ is named by its number, the header being number 0.
 import re
 from collections.abc import Iterator, Sequence
 
-from foldmark import messages
 from foldmark.messages import Summary
 from foldmark.transcripts.fields import count, dumps, mapping, name, text
 from foldmark.transcripts.pi.messages import message
-from foldmark.transcripts.record import Json, Kind, Lines, Reader, Record, State, compaction
+from foldmark.transcripts.record import (
+    Json,
+    Kind,
+    Lines,
+    Reader,
+    Record,
+    State,
+    compaction,
+    of_message,
+)
 
 _BOOKKEEPING = frozenset(
     {"session", "session_info", "model_change", "thinking_level_change", "label", "custom"}
@@ -109,17 +117,7 @@ def _read(record: Json, raw: bytes, id: str, state: State) -> Sequence[Record]:
         built = message("", [record])
         tail.update(dict.fromkeys(waiting, id))
         waiting.clear()
-        return [
-            Record(
-                kind="message",
-                id=id,
-                raw=raw,
-                role=built.role,
-                at=at,
-                prompt=built.prompt,
-                chars=messages.size(built.blocks),
-            )
-        ]
+        return [of_message(built, Record("message", id, raw, at=at))]
     waiting[id] = ""
     if kind == "summary":
         kept = _first_kept(record)
