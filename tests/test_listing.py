@@ -74,6 +74,26 @@ async def test_a_session_is_described_the_same_before_and_after_it_is_read(tmp_p
     assert after == {**before, "imported": True}
 
 
+async def test_what_stands_at_one_end_of_a_long_session_is_not_told_of_the_other(
+    tmp_path: Path,
+) -> None:
+    """Codex begins with so many instructions that the first prompt comes late."""
+    host = Host(tmp_path)
+    long = said("x" * 400_000)
+    host.save([typed("first"), long, typed("last")], SESSION)
+    host.save([long, typed("only last")], OTHER)
+    host.save([typed("only first"), long], THIRD)
+    async with connected(host) as client:
+        listed = await ask(client, "list_sessions")
+
+    told = {s["session_id"]: (s["first_prompt"], s["last_prompt"]) for s in listed["sessions"]}
+    assert told == {
+        SESSION: ("first", "last"),
+        OTHER: ("", "only last"),
+        THIRD: ("only first", ""),
+    }
+
+
 async def test_a_session_whose_transcript_was_deleted_is_listed_as_gone(tmp_path: Path) -> None:
     """Claude Code deletes transcripts after 30 days."""
     host = Host(tmp_path)

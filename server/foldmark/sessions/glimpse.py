@@ -14,7 +14,7 @@ from foldmark.transcripts.record import Database, Document, Folder, Lines, Recor
 SHOWN = 160
 """Characters of a prompt or title that a listing shows."""
 
-_PEEK = 32 * 1024  # bytes at either end
+_PEEK = 128 * 1024  # bytes at either end: Codex begins with up to 80 kB of instructions
 
 
 def glimpse(transcript: Transcript) -> Listed | None:
@@ -22,21 +22,20 @@ def glimpse(transcript: Transcript) -> Listed | None:
     if transcript.seen:
         return _listed(transcript, transcript.seen)
     try:
-        records = _peeked(transcript)
+        first, last = _peeked(transcript)
     except (OSError, TranscriptUnreadable):
         return None
+    records = [*first, *last]
     if not records or any(record.parent_session for record in records):
         return None
-    prompts = [record.prompt for record in records if record.prompt and not record.thread]
-    known = isinstance(transcript.place, Lines) or transcript.path.stat().st_size < files.BEGINNING
     return _listed(
         transcript,
         Seen(
             transcript.session,
             project=files.project(transcript) or _first(record.project for record in records),
             title=_first(record.title for record in reversed(records)),
-            first_prompt=_first(prompts),
-            last_prompt=_first(reversed(prompts)) if known else "",
+            first_prompt=_first(_prompts(first)),
+            last_prompt=_first(reversed(_prompts(last))),
         ),
     )
 
@@ -66,36 +65,51 @@ def _listed(transcript: Transcript, seen: Seen) -> Listed:
     )
 
 
-def _peeked(transcript: Transcript) -> Sequence[Record]:
-    """Read the first and, where that is cheap, the last records of a file."""
+def _peeked(transcript: Transcript) -> tuple[Sequence[Record], Sequence[Record]]:
+    """Read the first records of a transcript and, where that is cheap, the last.
+
+    Of a transcript that is short these are the same; where the end is not known there are none.
+    """
     match transcript.place:
         case Lines() as place:
-            found = _ends(transcript)
-            if not any(place.recognizes(value) for value, _ in found):
-                return ()
-            state: State = {}
-            return [one for value, raw in found for one in place.records(value, raw, state)]
+            return _ends(transcript, place)
         case Document() as place:
-            return place.read(files.beginning(transcript.path)).records
+            data = files.beginning(transcript.path)
+            records = place.read(data).records
         case Folder() as place:
             near = FolderFiles(transcript.root, lambda _: True, beginnings=True)
-            return place.read(near, transcript.below).records
+            records = place.read(near, transcript.below).records
         case Database():
-            return ()
+            return (), ()
+    whole = transcript.path.stat().st_size <= files.BEGINNING
+    return records, records if whole else ()
 
 
-def _ends(transcript: Transcript) -> lines.Found:
+def _ends(transcript: Transcript, place: Lines) -> tuple[Sequence[Record], Sequence[Record]]:
+    end = b""
     if transcript.compressed:
-        return lines.split(files.beginning(transcript.path)).records
-    with transcript.path.open("rb") as file:
-        start = file.read(_PEEK)
-        file.seek(max(len(start), transcript.path.stat().st_size - _PEEK))
-        end = file.read()
-    whole = not end
-    return [
-        *lines.split(start, last=whole).records,
-        *lines.split(end.partition(b"\n")[2], last=True).records,
-    ]
+        start, whole = files.beginning(transcript.path), False
+    else:
+        with transcript.path.open("rb") as file:
+            start = file.read(_PEEK)
+            file.seek(max(len(start), transcript.path.stat().st_size - _PEEK))
+            end = file.read()
+        whole = not end
+    state: State = {}
+    told = lines.split(start, last=whole).records
+    if not told and not whole:  # the first record alone is longer
+        told = lines.split(files.closed(start), last=True).records
+    if not any(place.recognizes(value) for value, _ in told):
+        return (), ()
+    first = [one for value, raw in told for one in place.records(value, raw, state)]
+    if whole:
+        return first, first
+    told = lines.split(end.partition(b"\n")[2], last=True).records
+    return first, [one for value, raw in told for one in place.records(value, raw, state)]
+
+
+def _prompts(records: Iterable[Record]) -> list[str]:
+    return [record.prompt for record in records if record.prompt and not record.thread]
 
 
 def _first(values: Iterable[str]) -> str:

@@ -114,8 +114,11 @@ def beginning(path: Path) -> bytes:
         source = unpacked if path.suffix == ".zst" else file
         data = source.read(BEGINNING)
         more = bool(source.read(1))
-    if not more or not data.lstrip().startswith((b"{", b"[")):
-        return data
+    return closed(data) if more and data.lstrip().startswith((b"{", b"[")) else data
+
+
+def closed(data: bytes) -> bytes:
+    """Close JSON that is cut; what is none stays as it is."""
     try:
         return dumps(from_json(data.decode("utf-8", "ignore"), allow_partial=True)).encode()
     except ValueError:

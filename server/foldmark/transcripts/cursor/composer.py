@@ -95,7 +95,13 @@ def _snapshot(composer: Mapping[str, Any], bubbles: Mapping[str, str]) -> Snapsh
     model = text(mapping(composer.get("modelConfig")).get("modelName"))
     found = [_header(composer)]
     named = set(order)
-    skipped = [Skipped(id, "not in the order") for id in told if id not in named]
+    skipped: list[Skipped] = []
+    for id, raw in told.items():
+        if id not in named:
+            if _says_something(id, raw):
+                skipped.append(Skipped(id, "not in the order"))
+            else:
+                found.append(Record(kind="other", id=f"{id}/stray", raw=raw.encode()))
     for id in order:
         native = _decoded(told.get(id, ""))
         if native is None:
@@ -103,6 +109,12 @@ def _snapshot(composer: Mapping[str, Any], bubbles: Mapping[str, str]) -> Snapsh
         else:
             found += _records(id, native, aliases, model)
     return Snapshot(found, [record.id for record in found], skipped)
+
+
+def _says_something(id: str, raw: str) -> bool:
+    """Tell whether a bubble is more than the empty one that Cursor leaves behind now and then."""
+    native = _decoded(raw)
+    return native is None or bool(message(id, [native]).blocks)
 
 
 def _records(

@@ -213,15 +213,17 @@ def _changed(
 ) -> tuple[Sequence[str], Sequence[str]]:
     """List the ids of a session's messages, and of those that must be read.
 
-    When parts are gone that were there, or what changed is dated too early to be found, that is
-    all of them.
+    Rows that were added are known by their place in the table, too: a clock may have been set
+    back. When parts are gone that were there, or nothing tells what changed, that is all of them.
     """
     listed = rows(
-        "SELECT id, time_updated FROM message WHERE session_id = ? ORDER BY time_created, id",
+        "SELECT id, time_updated, rowid AS place FROM message WHERE session_id = ?"
+        " ORDER BY time_created, id",
         session,
     )
     [parts] = rows(
         "SELECT count(*) AS count, max(id) AS newest, max(time_updated) AS updated,"
+        " max(rowid) AS place,"
         " total(time_updated % 1000003) AS sum, total(time_created % 1000003) AS begun,"
         " count(CASE WHEN id <= ?1 THEN 1 END) AS held,"
         " total(CASE WHEN id <= ?1 THEN time_created % 1000003 END) AS held_begun"
@@ -232,6 +234,9 @@ def _changed(
     held, before = state.get("parts"), state.get("mark")
     since = count(state.get("since")) - _SLACK
     mark = [len(listed), sum(times), parts["count"], parts["sum"]]
+    place, part_place = state.get("place", 0), state.get("part_place", 0)
+    state["place"] = max((count(row["place"]) for row in listed), default=0)
+    state["part_place"] = count(parts["place"])
     state.update(mark=mark, parts=[parts["count"], parts["begun"]], newest=text(parts["newest"]))
     state["since"] = max([count(parts["updated"]), *times])
     ids = [row["id"] for row in listed]
@@ -239,12 +244,17 @@ def _changed(
         return ids, [id for id in ids if id in begun]
     if [parts["held"], parts["held_begun"]] != held:
         return ids, ids
-    newer = {id for id, time in zip(ids, times, strict=True) if time >= since}
+    newer = {
+        row["id"]
+        for row, time in zip(listed, times, strict=True)
+        if time >= since or row["place"] > place
+    }
     newer.update(
         row["message_id"]
         for row in rows(
-            "SELECT DISTINCT message_id FROM part WHERE session_id = ? AND time_updated >= ?",
-            *(session, since),
+            "SELECT DISTINCT message_id FROM part WHERE session_id = ?"
+            " AND (time_updated >= ? OR rowid > ?)",
+            *(session, since, part_place),
         )
     )
     return ids, [id for id in ids if id in newer or id in begun] if newer else ids
@@ -276,8 +286,8 @@ def _changed_later(
 ) -> tuple[Sequence[Json], Sequence[str]]:
     """List the rows that version 2 added to what is `known`, and the ids of those to be read."""
     listed = rows(
-        "SELECT id, type, time_created, time_updated FROM session_message WHERE session_id = ?"
-        " ORDER BY seq",
+        "SELECT id, type, time_created, time_updated, rowid AS place FROM session_message"
+        " WHERE session_id = ? ORDER BY seq",
         session,
     )
     if known:
@@ -289,10 +299,16 @@ def _changed_later(
         listed = [row for row in rest if count(row["time_created"]) > copied]
     times = [count(row["time_updated"]) for row in listed]
     before, since = state.get("mark_v2"), count(state.get("since_v2")) - _SLACK
+    place = state.get("place_v2", 0)
+    state["place_v2"] = max((count(row["place"]) for row in listed), default=0)
     state["mark_v2"], state["since_v2"] = [len(listed), sum(times)], max([0, *times])
     if before == state["mark_v2"]:
         return listed, []
-    newer = [row["id"] for row, time in zip(listed, times, strict=True) if time >= since]
+    newer = [
+        row["id"]
+        for row, time in zip(listed, times, strict=True)
+        if time >= since or row["place"] > place
+    ]
     return listed, newer or [row["id"] for row in listed]
 
 
