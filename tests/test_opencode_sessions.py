@@ -771,6 +771,18 @@ def test_a_clock_that_was_set_back_hides_nothing(opencode: OpenCode) -> None:
     assert said(opencode.read(reading))[-1] == ("msg_2", "changed")
 
 
+def test_what_is_said_after_a_clock_was_set_back_is_read(opencode: OpenCode) -> None:
+    opencode.say("msg_1")
+    opencode.say("msg_2", "assistant")
+    reading = opencode.read()
+
+    opencode.clock -= 15_000
+    opencode.say("msg_3")
+    opencode.read(reading)
+
+    assert sorted(ids(opencode.read(reading).messages)) == ["msg_1", "msg_2", "msg_3"]
+
+
 def test_a_part_that_was_removed_is_gone(opencode: OpenCode) -> None:
     opencode.say("msg_1")
     opencode.say("msg_2", "assistant", "keep")
