@@ -16,7 +16,7 @@ from foldmark import boundary
 from foldmark.boundary import View
 from foldmark.messages import Entry, Marker, Message, Summary
 from foldmark.sources import database
-from foldmark.store.placement import Log, Row, forks
+from foldmark.store.placement import Held, Log, Row, forks
 from foldmark.transcripts import lines
 from foldmark.transcripts.record import (
     Database,
@@ -56,7 +56,7 @@ class Reading:
 
     def _fork(self, current: Sequence[str] | None) -> None:
         held = [
-            (row.record.id, not self._is_gone(row.pos))
+            Held(row.record.id, not self._is_gone(row.pos), row.record.kind == "message")
             for row in self.rows
             if row.head == row.pos and row.record.kind not in ("fork", "other")
         ]

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from builders import patient
 from foldmark.errors import SessionNotFound, TranscriptUnreadable
 from foldmark.messages import Text
-from foldmark.requests import Caller, Which
+from foldmark.requests import Caller, Compact, Which
 from foldmark.sessions import readers
 from foldmark.sessions.opening import Opened, open_session
+from foldmark.sessions.service import Sessions
 from foldmark.sources import database
 from foldmark.sources.places import Places
 from foldmark.store.store import Store, open_store
@@ -233,6 +234,97 @@ async def test_a_file_that_did_not_change_is_not_written_again(desk: Desk):
 
     assert again.sources == first.sources
     assert again.end == first.end
+
+
+async def compacted(desk: Desk, session: str = "s", instructions: str = "") -> None:
+    """Fold all that is in force."""
+    engine = Sessions(desk.store, desk.places)
+    caller = Caller(desk.home)
+    wish = Compact(keep_recent_tokens=0, instructions=instructions)
+    done = await engine.compact(Which(session_id=session), wish, caller)
+    assert done.status == "compacted"
+
+
+async def seen(desk: Desk, session: str = "s") -> tuple[bool, list[str], int]:
+    """Tell whether a boundary is in force, what a model sees after it, and how long that is."""
+    log = (await desk.open(session)).log
+    standing = await log.standing()
+    rows = await desk.store.page(log.session.key, first=standing.start, limit=1000)
+    blocks = [one.message.blocks for one in log.messages(rows)]
+    words = ["".join(b.text for b in some if isinstance(b, Text)) for some in blocks]
+    summary = len(standing.boundary.summary.text) if standing.boundary else 0
+    return standing.boundary is not None, words, standing.visible_chars - summary
+
+
+LONG = [f"{name} {'word ' * 1000}".strip() for name in "abcd"]
+
+
+async def test_what_was_taken_back_while_compacting_is_not_hidden_when_it_comes_back(desk: Desk):
+    desk.whole("s", *LONG)
+    await desk.told("s")
+    desk.whole("s", *LONG[:2])
+    await compacted(desk)
+    assert await seen(desk) == (True, [], 0)
+
+    desk.whole("s", *LONG)
+
+    assert (await seen(desk))[:2] == (False, LONG)
+    assert "was rewound" in (await (await desk.open("s")).log.standing()).warning
+
+
+async def test_words_added_to_a_message_after_its_compaction_are_seen(desk: Desk):
+    def save(last: str) -> None:
+        told = [*(said(one) for one in LONG), {"id": "m-last", "who": "toy", "text": last}]
+        desk.put("whole/s.json", json.dumps({"by": "toy", "messages": told}))
+
+    save("so far")
+    await compacted(desk)
+    save("so far, and more")
+    assert await seen(desk) == (True, ["so far, and more"], 16)
+    save("so far, and more, and the end")
+
+    assert (await seen(desk))[:2] == (True, ["so far, and more, and the end"])
+    assert await desk.told("s") == [*LONG, "so far", "so far, and more, and the end"]
+
+
+async def test_an_output_that_is_pruned_after_its_compaction_stays_folded(desk: Desk):
+    def save(output: str) -> None:
+        told = [{"id": "m-out", "who": "you", "text": output}, *(said(one) for one in LONG)]
+        desk.put("whole/s.json", json.dumps({"by": "toy", "messages": told}))
+
+    save("out " * 9000)
+    await compacted(desk)
+    save("[pruned]")
+
+    assert await seen(desk) == (True, [], 0)
+
+
+async def test_a_compaction_that_is_replaced_takes_no_other_back(desk: Desk):
+    """Cline keeps only its newest one, beside the messages."""
+
+    def save(*summaries: str) -> None:
+        folded = [{"id": f"c-{one}", "summary": one} for one in summaries]
+        told = [said(one) for one in LONG] + folded
+        desk.put("whole/s.json", json.dumps({"by": "toy", "messages": told}))
+
+    save("The assistant's own summary.")
+    assert (await seen(desk))[:2] == (True, [])
+    await compacted(desk, instructions="Keep the rest.")
+    save()
+
+    standing = await (await desk.open("s")).log.standing()
+    assert standing.boundary is not None
+    assert standing.boundary.marker.id.startswith("cmp-")
+
+
+async def test_a_fork_whose_parent_comes_back_later_hides_nothing_of_its_own(desk: Desk):
+    head = {"id": "f", "base": {"session": "one", "length": 10**6}}
+    desk.lines("two", head, said("b"))
+    assert await desk.told("two") == ["b"]
+    desk.lines("one", said("a"))
+
+    assert await desk.told("two") == ["b"]
+    assert "without what it was forked from" in (await desk.open("two")).warnings[0]
 
 
 async def test_a_transcript_that_vanishes_leaves_our_copy_whole_and_marked(desk: Desk):

@@ -23,6 +23,7 @@ from foldmark.transcripts.record import (
     Seen,
     Snapshot,
     State,
+    compaction,
 )
 
 ROOT = "~/toy"
@@ -66,8 +67,15 @@ def _whole(data: bytes) -> Snapshot:
         told = mapping(json.loads(data))
     except ValueError:
         return Snapshot(())
-    records = [read(one) for one in items(told.get("messages"))]
+    records = [record for one in items(told.get("messages")) for record in _told(one)]
     return Snapshot(records, [record.id for record in records])
+
+
+def _told(value: Any) -> Sequence[Record]:
+    if "summary" not in mapping(value):
+        return [read(value)]
+    told = {"text": value["summary"]}
+    return compaction(Record("summary", value["id"], dumps(told).encode()))
 
 
 def _recognizes(data: bytes) -> bool:

@@ -71,7 +71,7 @@ class Standing:
         """Count the characters that a model reads, the summary's among them."""
         gone = sum(gone.chars for gone in self.rewound if gone.first >= self.start)
         summary = len(self.boundary.summary.text) if self.boundary else 0
-        return self.end.chars - self.before.chars - gone + summary
+        return max(self.end.chars - self.before.chars - gone, 0) + summary
 
     def state(self, pos: int) -> str:
         """Label the row at `pos`: live, folded behind the boundary, or rewound."""

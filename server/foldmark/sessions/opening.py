@@ -128,6 +128,10 @@ async def _read(
     seen = seen or await store.overview(newest.session)
     bases, missing = places.bases(newest)
     warnings = [f"It was forked from {missing!r}, whose transcript is gone."] if missing else []
+    if seen.session and any(base.name not in seen.sources for base in bases):
+        # What it began with cannot be put before what is there.
+        bases, origin = [], seen.session.forked_from
+        warnings = [f"It was first read without what it was forked from; see {origin!r} for that."]
     fresh = True
     for transcript in (*bases, *found, *await _subagents(places, newest)):
         held = seen.sources.get(transcript.name)

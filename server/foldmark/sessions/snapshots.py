@@ -16,7 +16,7 @@ from foldmark.sessions.growing import with_unknown
 from foldmark.sources import database, files
 from foldmark.sources.files import FolderFiles
 from foldmark.sources.transcript import Transcript
-from foldmark.store.placement import forks
+from foldmark.store.placement import Held, forks
 from foldmark.store.rows import Batch, Source
 from foldmark.store.store import Store
 from foldmark.transcripts.record import Database, Document, Folder, Record, Snapshot
@@ -126,14 +126,14 @@ async def _with_forks(store: Store, session: str, snapshot: Snapshot) -> Sequenc
     end, held = await store.held(session)
     before = list(forks(held, snapshot.current, end))
     wanted = set(snapshot.current)
-    known = {id for id, _ in held}
+    known = {one.id for one in held}
     fresh = [r for r in snapshot.records if r.kind in ("message", "marker", "summary")]
     after: list[Record] = []
     if any(r.id not in wanted and r.id not in known for r in fresh):
-        now = [(id, id in wanted) for id, _ in held]
-        new = {r.id: True for r in fresh if r.id not in known}
+        now = [replace(one, live=one.id in wanted) for one in held]
+        new = {r.id: Held(r.id, True, r.kind == "message") for r in fresh if r.id not in known}
         last = end + len(before) + len(snapshot.records)
-        after = list(forks([*now, *new.items()], snapshot.current, last))
+        after = list(forks([*now, *new.values()], snapshot.current, last))
     return [*before, *snapshot.records, *after]
 
 

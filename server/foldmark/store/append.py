@@ -30,6 +30,11 @@ async def append(connection: aiosqlite.Connection, batch: Batch) -> None:
         if (row := log.place(record)) is not None
     ]
     await connection.execute(*_insertion(key, placed, ours=batch.ours))
+    asked = _first(row.record.prompt for row, _ in reversed(placed) if row.head == row.pos)
+    if asked:
+        await connection.execute(
+            "UPDATE sessions SET last_prompt = ? WHERE key = ?", (asked[:_PROMPT_KEPT], key)
+        )
     if log.resumed:
         await connection.executemany(
             "DELETE FROM rewinds WHERE session = ? AND first = ? AND last = ?",
@@ -87,7 +92,7 @@ async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
     """Find or create the session's row, and learn from the records what describes it."""
     [(key,)] = await connection.execute_fetchall(
         "INSERT INTO sessions (id, assistant, parent, forked_from, project, branch, title,"
-        " first_prompt, last_prompt, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " first_prompt, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO UPDATE SET"
         " parent = CASE parent WHEN '' THEN excluded.parent ELSE parent END,"
         " forked_from = CASE forked_from WHEN '' THEN excluded.forked_from ELSE forked_from END,"
@@ -96,8 +101,6 @@ async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
         " title = CASE excluded.title WHEN '' THEN title ELSE excluded.title END,"
         " first_prompt = CASE first_prompt WHEN '' THEN excluded.first_prompt"
         " ELSE first_prompt END,"
-        " last_prompt = CASE excluded.last_prompt WHEN '' THEN last_prompt"
-        " ELSE excluded.last_prompt END,"
         " updated = max(updated, excluded.updated) RETURNING key",
         (
             batch.session,
@@ -108,7 +111,6 @@ async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
             _first(record.branch for record in reversed(batch.records)),
             batch.title or _first(record.title for record in reversed(batch.records)),
             _first(record.prompt for record in batch.records)[:_PROMPT_KEPT],
-            _first(record.prompt for record in reversed(batch.records))[:_PROMPT_KEPT],
             batch.updated,
         ),
     )
@@ -122,16 +124,21 @@ def _first(values: Iterable[str]) -> str:
 async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Record]) -> Log:
     """Read what `placement.Log` must know of the rows already there."""
     log = Log()
-    for pos, messages, chars, marked in await connection.execute_fetchall(
-        "SELECT pos, messages, chars, (SELECT head FROM log WHERE session = ?1"
-        " AND kind IN ('marker', 'summary') AND kind = 'marker' ORDER BY head DESC LIMIT 1)"
-        " FROM log WHERE session = ?1 ORDER BY pos DESC LIMIT 1",
-        (key,),
+    for pos, messages, chars in await connection.execute_fetchall(
+        "SELECT pos, messages, chars FROM log WHERE session = ? ORDER BY pos DESC LIMIT 1", (key,)
     ):
-        log.pos, log.messages, log.chars, log.marked = pos, messages, chars, marked or 0
+        log.pos, log.messages, log.chars = pos, messages, chars
     if not log.pos:
         return log
-    named = {id for r in records for id in (r.id, r.parent, r.replaces, r.resumes)}
+    log.markers = [
+        pos
+        for (pos,) in await connection.execute_fetchall(
+            "SELECT pos FROM log WHERE session = ? AND kind IN ('marker', 'summary')"
+            " AND kind = 'marker' ORDER BY pos",
+            (key,),
+        )
+    ]
+    named = {id for r in records for id in (r.id, r.parent, r.replaces, r.until, r.resumes)}
     for id, pos, head, message, raw, chars in await connection.execute_fetchall(
         "SELECT log.id, log.pos, log.head, log.message, log.raw,"
         " log.chars - ifnull(before.chars, 0) FROM json_each(?)"
@@ -141,7 +148,8 @@ async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Rec
         (orjson.dumps(sorted(named - {""})).decode(), key),
     ):
         held = log.known.setdefault(id, [])
-        size = chars + (held[-1].chars if held else 0)  # a version adds only what it has more
+        # A version in the same message adds only what it has more.
+        size = chars + (held[-1].chars if held and held[-1].head == head else 0)
         held.append(Place(pos, head, message, decompress(raw), size))
     parents = [log.known[r.parent][0].pos for r in records if r.prompt and r.parent in log.known]
     log.rewound = [

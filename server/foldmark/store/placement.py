@@ -63,7 +63,7 @@ class Rewind:
 class Log:
     """The end of one session's log, ready to take more records.
 
-    `marked` is the position of its newest marker, `rewound` what is off the active branch.
+    `markers` are the positions of its markers, `rewound` what is off the active branch.
     `known` must hold every row that the new records name, `prompts` every typed message behind
     the earliest of their parents, oldest first. What changes of the active branch is collected in
     `left` and `resumed`, in the order to be carried out: first what is resumed.
@@ -72,7 +72,7 @@ class Log:
     pos: int = 0
     messages: int = 0
     chars: int = 0
-    marked: int = 0
+    markers: list[int] = field(default_factory=list[int])
     known: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
     prompts: list[Prompt] = field(default_factory=list[Prompt])
     rewound: list[Rewind] = field(default_factory=list[Rewind])
@@ -87,11 +87,13 @@ class Log:
         parents = self.known.get(record.parent)
         parent = parents[0] if parents else None
         pos = head = self.pos + 1
+        # What comes after a marker is a message of its own: a boundary covers only what it saw.
+        marked = self.markers[-1] if self.markers else 0
         if versions:
-            head = versions[0].head
+            grew = record.kind == "message" and record.chars > versions[-1].chars
+            head = pos if grew and versions[-1].head < marked else versions[-1].head
         elif parent is not None and record.message and parent.message == record.message:
-            # What comes after a marker is a message of its own: a boundary covers only what it saw.
-            head = parent.head if parent.head > self.marked else pos
+            head = parent.head if parent.head > marked else pos
         if record.prompt and head == pos:
             if parent is not None:
                 self._branch(parent.pos, record.at)
@@ -99,11 +101,12 @@ class Log:
         if record.kind == "fork":
             self._fork(record)
         if record.kind == "marker":
-            self.marked = pos
+            self.markers.append(pos)
         self.pos = pos
         self.messages += record.kind == "message" and head == pos
-        # Only the newest version of a record is read, so only its length counts.
-        self.chars += record.chars - (versions[-1].chars if versions else 0)
+        # Of the versions of a record in one message the newest is read, so only its length counts.
+        before = versions[-1] if versions else None
+        self.chars += record.chars - (before.chars if before and before.head == head else 0)
         versions.append(Place(pos, head, record.message, record.raw, record.chars))
         return Row(record, pos, head, self.messages, self.chars)
 
@@ -112,8 +115,12 @@ class Log:
         for place in self.known.get(fork.resumes, ())[:1]:
             for gone in [r for r in self.rewound if r.first <= place.pos <= r.last]:
                 self._resume(gone)
+                # A compaction made meanwhile never saw what is in force again.
+                for marker in [m for m in self.markers if m > gone.last and not self._is_off(m)]:
+                    self._leave(marker, marker)
         for place in self.known.get(fork.replaces, ())[:1]:
-            self._leave(place.pos, self.pos)
+            last = self.known.get(fork.until, ())[-1:]
+            self._leave(place.pos, last[0].pos if last else self.pos)
 
     def _branch(self, parent: int, at: str) -> None:
         """Leave the branch that a prompt typed under `parent` replaces.
@@ -154,26 +161,39 @@ class Log:
         return any(gone.first <= pos <= gone.last for gone in self.rewound)
 
 
-def fork(end: int, *, replaces: str = "", resumes: str = "") -> Record:
+def fork(end: int, *, replaces: str = "", until: str = "", resumes: str = "") -> Record:
     """Write a fork that is added to a log which ends at `end`."""
-    raw = dumps({"type": "fork", "replaces": replaces, "resumes": resumes}).encode()
-    return Record("fork", f"{end + 1}-fork", raw, replaces=replaces, resumes=resumes)
+    told = {"replaces": replaces, "until": until, "resumes": resumes}
+    raw = dumps({"type": "fork", **{key: id for key, id in told.items() if id}}).encode()
+    return Record("fork", f"{end + 1}-fork", raw, replaces=replaces, until=until, resumes=resumes)
 
 
-def forks(held: Sequence[tuple[str, bool]], current: Sequence[str], end: int) -> Iterator[Record]:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A message, marker or summary in the log, and whether it is in force."""
+
+    id: str
+    live: bool
+    is_message: bool = True
+
+
+def forks(held: Sequence[Held], current: Sequence[str], end: int) -> Iterator[Record]:
     """Say what a transcript that was written anew took back, and what it holds again.
 
-    `held` are the ids in the log, oldest first, and whether each is in force; `current` those in
-    the transcript. Only the end of a log can be taken back: what is missing before it was cleaned
-    up rather than taken back, and of a transcript with nothing in common nothing is concluded.
+    `held` is what the log holds, oldest first; `current` are the ids in the transcript. Only the
+    end of a log can be taken back: what is missing before it was cleaned up rather than taken
+    back, and of a transcript with nothing in common nothing is concluded. Where only a compaction
+    is missing, only that is taken back.
     """
     wanted = set(current)
-    last = max((at for at, (id, _) in enumerate(held) if id in wanted), default=None)
+    last = max((at for at, one in enumerate(held) if one.id in wanted), default=None)
     if last is None:
         return
-    again = [id for id, live in held if not live and id in wanted]
+    again = [one.id for one in held if not one.live and one.id in wanted]
     for at, id in enumerate(again):
         yield fork(end + at, resumes=id)
     # What is in force again brings with it what was taken back together with it.
-    if gone := next((id for id, live in held[last + 1 :] if live or again), ""):
-        yield fork(end + len(again), replaces=gone)
+    gone = [one for one in held[last + 1 :] if one.live or again]
+    if gone:
+        until = "" if any(one.is_message for one in gone) else gone[-1].id
+        yield fork(end + len(again), replaces=gone[0].id, until=until)

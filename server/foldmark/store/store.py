@@ -14,6 +14,7 @@ from foldmark.store import overview
 from foldmark.store.append import LIVE, append, session_key
 from foldmark.store.database import Database, Rows, open_database
 from foldmark.store.overview import Overview
+from foldmark.store.placement import Held
 from foldmark.store.rows import (
     SESSION,
     SOURCE,
@@ -178,41 +179,45 @@ class Store:
         )
         return [(pos, id) for pos, id in rows]
 
-    async def held(self, session: str) -> tuple[int, list[tuple[str, bool]]]:
-        """List the ids of what an assistant wrote, oldest first, and whether each is in force.
-
-        Also tells where the log ends.
-        """
+    async def held(self, session: str) -> tuple[int, list[Held]]:
+        """List what an assistant wrote, oldest first, and tell where the log ends."""
         rows = await self._database.rows(
             "WITH own AS (SELECT key FROM sessions WHERE id = ?)"
-            " SELECT pos, '', 0 FROM (SELECT max(pos) AS pos FROM log WHERE session = (SELECT key"
-            " FROM own)) UNION ALL SELECT * FROM (SELECT pos, id,"
-            f" {LIVE} FROM log WHERE session = (SELECT key FROM own)"
+            " SELECT pos, '', 0, 0 FROM"
+            " (SELECT max(pos) AS pos FROM log WHERE session = (SELECT key FROM own))"
+            f" UNION ALL SELECT * FROM (SELECT pos, id, {LIVE}, kind = 'message' FROM log"
+            " WHERE session = (SELECT key FROM own)"
             " AND head = pos AND ours = 0 AND kind NOT IN ('fork', 'other') ORDER BY pos)",
             (session,),
         )
-        return rows[0][0] or 0, [(id, bool(live)) for _, id, live in rows[1:]]
+        told = [Held(id, bool(live), bool(says)) for _, id, live, says in rows[1:]]
+        return rows[0][0] or 0, told
 
     async def tail(self, key: int, first_kept: str, marked: int) -> tuple[int | None, Extent]:
         """Find where the message `first_kept` stands, or `marked` if it is empty.
 
-        Also measures the log before that place. None if there is no such live message.
+        Also measures the log before that place, with what was added later to messages there. None
+        if there is no such live message.
         """
         rows = await self._database.rows(
             "WITH place AS (SELECT CASE ?2 WHEN '' THEN ?3 ELSE (SELECT min(head) FROM log"
             f" WHERE session = ?1 AND id = ?2 AND {LIVE}) END AS pos)"
-            " SELECT place.pos, log.pos, messages, chars FROM place LEFT JOIN log"
-            " ON session = ?1 AND log.pos = place.pos - 1",
+            " SELECT place.pos, before.pos, before.messages,"
+            " before.chars + (SELECT ifnull(sum(log.chars - one.chars), 0) FROM log JOIN log one"
+            " ON one.session = log.session AND one.pos = log.pos - 1 WHERE log.session = ?1"
+            " AND log.pos >= place.pos AND log.head < place.pos)"
+            " FROM place LEFT JOIN log before"
+            " ON before.session = ?1 AND before.pos = place.pos - 1",
             (key, first_kept, marked),
         )
-        [(pos, *before)] = rows
-        return pos, Extent(*before) if before[0] is not None else Extent()
+        [(pos, *extent)] = rows
+        return pos, Extent(*extent) if extent[0] is not None else Extent()
 
     async def whole(self, key: int, id: str) -> list[Stored]:
         """Read every row of the message that an id, or its unique beginning, belongs to."""
         return self._stored(
             await self._database.rows(
-                "WITH wanted AS MATERIALIZED (SELECT min(head) FROM log WHERE session = ?1"
+                "WITH wanted AS MATERIALIZED (SELECT max(head) FROM log WHERE session = ?1"
                 " AND id = coalesce("
                 "(SELECT id FROM log WHERE session = ?1 AND id = ?2 LIMIT 1),"
                 " (SELECT id FROM log WHERE session = ?1 AND length(?2) >= 8 AND id >= ?2"

@@ -35,8 +35,9 @@ class Record:
     name each other as parents and share `message` are one message. `thread` names the subagent
     that wrote it, empty for the main history. `chars` is what a model would read of it, `model`
     the one that wrote it, where another record says so. `first_kept` is for markers; a fork's
-    `replaces` names the first message that what comes after it stands in for, its `resumes` a
-    message that is in force again. `unknown` names a type of record that the reader does not know.
+    `replaces` names the first row that is taken back, with all behind it or those up to `until`,
+    its `resumes` a row that is in force again. `unknown` names a type of record that the reader
+    does not know.
 
     `project`, `branch`, `title`, `parent_session` (whose subagent this is) and `forked_from` are
     said of the whole session.
@@ -55,6 +56,7 @@ class Record:
     model: str = ""
     first_kept: str = ""
     replaces: str = ""
+    until: str = ""
     resumes: str = ""
     unknown: str = ""
     project: str = ""

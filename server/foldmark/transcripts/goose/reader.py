@@ -225,7 +225,11 @@ def _model(about: Json) -> str:
 
 
 def _is_first_line(record: Json) -> bool:
-    return "message_count" in record and ("description" in record or "working_dir" in record)
+    return (
+        "message_count" in record
+        and "conversation" not in record
+        and ("description" in record or "working_dir" in record)
+    )
 
 
 def _recognizes_line(record: Json) -> bool:
