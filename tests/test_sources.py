@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import patient
-from foldmark.errors import SessionNotFound, TranscriptUnreadable
+from foldmark.errors import AmbiguousSession, SessionNotFound, TranscriptUnreadable
 from foldmark.messages import Text
-from foldmark.requests import Caller, Compact, Which
+from foldmark.requests import Caller, Compact, Filter, Which
 from foldmark.sessions import readers
+from foldmark.sessions.listing import listing
 from foldmark.sessions.opening import Opened, open_session
 from foldmark.sessions.service import Sessions
 from foldmark.sources import database
@@ -478,7 +479,171 @@ async def test_a_session_deleted_from_a_database_leaves_our_copy_whole(desk: Des
     assert "This is the copy that Foldmark keeps." in opened.warnings[0]
 
 
+@pytest.mark.parametrize("lock", ["EXCLUSIVE", "IMMEDIATE"])
+async def test_what_another_program_has_not_committed_is_never_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, lock: str
+):
+    monkeypatch.setattr(database, "_WAIT", 0.05)
+    with closing(desk.database()) as writer:
+        writer.execute("PRAGMA journal_mode = delete")
+        writer.execute("INSERT INTO said VALUES ('s', '1', 'you', 'a', 1)")
+        writer.execute("PRAGMA cache_size = 1")
+        writer.execute(f"BEGIN {lock}")
+        words = "never " * 5000  # more than the cache holds, so it is written before it is certain
+        for number in range(40):
+            writer.execute("INSERT INTO said VALUES ('s', ?, 'you', ?, 2)", (number, words))
+
+        found = desk.places.transcripts()  # nothing as well, where it cannot be read now
+
+        assert [one.updated for one in found] in ([], [1.0])
+
+
+async def test_a_view_that_never_ends_is_given_up(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(database, "_LONGEST", 0.1)
+    with closing(desk.database()) as writer:
+        writer.executescript(
+            "DROP TABLE said; CREATE VIEW said AS SELECT a.token AS session, 1 AS id, 'you' AS who,"
+            " '' AS text, 1 AS time FROM credential a"
+            + "".join(f", credential c{n}" for n in range(40))
+        )
+        writer.executemany("INSERT INTO credential VALUES (?)", [("x",)] * 9)
+
+    assert desk.places.transcripts() == []
+
+
+@pytest.mark.parametrize(
+    ("id", "time"),
+    [
+        pytest.param("s", 10**17, id="a time that is none"),
+        pytest.param("my session", 1, id="a space"),
+        pytest.param("ü", 1, id="a letter"),
+        pytest.param("a#b", 1, id="a number sign"),
+        pytest.param("-dash", 1, id="a dash in front"),
+        pytest.param("[x]*", 1, id="a pattern"),
+    ],
+)
+async def test_a_session_with_an_odd_id_or_time_is_listed_and_read(desk: Desk, id: str, time: int):
+    with closing(desk.database()) as writer:
+        writer.execute("INSERT INTO said VALUES (?, '1', 'you', 'a', ?)", (id, time))
+
+    listed = await listing(desk.store, desk.places, Filter(project="*"), Caller(desk.home))
+
+    assert [(one.id, bool(one.updated_at)) for one in listed.sessions] == [(id, True)]
+    assert [message.text for message in await blocks(desk, id)] == ["a"]
+
+
+async def blocks(desk: Desk, session: str) -> list[Text]:
+    log = (await desk.open(session)).log
+    rows = await desk.store.page(log.session.key, limit=1000)
+    return [b for one in log.messages(rows) for b in one.message.blocks if isinstance(b, Text)]
+
+
+async def test_an_id_that_fills_pages_is_passed_over(desk: Desk):
+    with closing(desk.database()) as writer:
+        writer.execute("INSERT INTO said VALUES (?, '1', 'you', 'a', 1)", ("x" * 300_000,))
+
+    assert desk.places.transcripts() == []
+
+
+# What lies beside transcripts
+
+
+async def test_a_bad_link_hides_nothing_but_itself(tmp_path: Path, desk: Desk):
+    desk.places = Places([READER], {"HOME": str(desk.home)}, project=desk.home)
+    desk.put("folders/s/about.json", '{"by":"toy"}')
+    desk.put("folders/s/said/1.json", json.dumps(said("a")))
+    desk.put("folders/s/said/3.json", json.dumps(said("c")))
+    (desk.home / "toy" / "folders" / "s" / "said" / "2.json").symlink_to("x" * 300)
+    desk.lines("t", said("b"))
+    (desk.home / "toy" / "lines" / "u.jsonl").symlink_to("x" * 300)
+
+    assert await desk.told("s") == ["a", "c"]
+    assert sorted(one.session for one in desk.places.transcripts()) == ["s", "t"]
+
+
+async def test_what_a_link_leads_out_to_is_not_told_in_a_listing_either(tmp_path: Path, desk: Desk):
+    secret = tmp_path / "secret.json"
+    secret.write_text(json.dumps(said("secret")))
+    desk.put("folders/s/about.json", '{"by":"toy"}')
+    (desk.home / "toy" / "folders" / "s" / "said").mkdir()
+    (desk.home / "toy" / "folders" / "s" / "said" / "1.json").symlink_to(secret)
+
+    listed = await listing(desk.store, desk.places, Filter(project="*"), Caller(desk.home))
+
+    assert "secret" not in repr(listed)
+
+
+@pytest.mark.parametrize(
+    "name", ["lines/s.jsonl", "whole/s.json", "folders/s/about.json", "toy.db", "toy.db-journal"]
+)
+async def test_a_pipe_in_place_of_a_file_is_not_waited_for(desk: Desk, name: str):
+    desk.lines("t", said("b"))
+    if name.endswith("-journal"):
+        desk.database().close()
+    path = desk.home / "toy" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+
+    assert [one.session for one in desk.places.transcripts()] == ["t"]
+    assert await desk.told("t") == ["b"]
+    with pytest.raises((SessionNotFound, TranscriptUnreadable)):
+        await desk.told("s")
+
+
+async def test_a_torn_file_does_not_hide_the_others_in_a_listing(desk: Desk):
+    desk.lines("t", said("b"))
+    desk.put("lines/s.jsonl.zst", zstandard.compress(b'{"who":"toy"}' * 999)[:-4] + b"torn")
+
+    listed = await listing(desk.store, desk.places, Filter(project="*"), Caller(desk.home))
+
+    assert "t" in [one.id for one in listed.sessions]
+
+
+async def test_a_name_that_is_no_text_is_read_and_can_be_told(desk: Desk):
+    desk.put(os.fsdecode(b"lines/caf\xe9.jsonl"), json.dumps(said("a")) + "\n")
+
+    listed = await listing(desk.store, desk.places, Filter(project="*"), Caller(desk.home))
+
+    [one] = listed.sessions
+    assert one.id.encode()
+    assert await desk.told(one.id) == ["a"]
+
+
 # Whose file it is
+
+
+async def test_one_id_in_two_assistants_is_ambiguous_until_the_file_is_named(desk: Desk):
+    own = "11111111-1111-4111-8111-111111111111"
+    desk.lines(own, said("the toy's"))
+    claude = desk.home / ".claude" / "projects" / "-p" / f"{own}.jsonl"
+    claude.parent.mkdir(parents=True)
+    claude.write_text('{"type":"user","uuid":"u1","message":{"content":"Claude\'s"}}\n')
+    desk.places = Places([READER, readers.ASSISTANTS[0]], {"HOME": str(desk.home)})
+
+    with pytest.raises(AmbiguousSession, match="of claude-code and of toy"):
+        await desk.told(own)
+
+    which = Which(transcript_path=str(claude))
+    opened = await open_session(desk.store, desk.places, which, Caller(desk.home))
+    assert opened.log.session.assistant == "claude-code"
+    which = Which(transcript_path=str(desk.home / "toy" / "lines" / f"{own}.jsonl"))
+    again = await open_session(desk.store, desk.places, which, Caller(desk.home))
+    assert again.seen.end == opened.seen.end
+    assert "held as the id of another assistant's session" in again.warnings[0]
+
+
+async def test_another_session_written_into_the_same_file_is_a_session_of_its_own(desk: Desk):
+    path = desk.put("whole/any.txt", "")
+    gemini = readers.READERS["gemini-cli"]
+    desk.places = Places([gemini], {"HOME": str(desk.home)}, allowed=[desk.home])
+    for session, words in (("a" * 36, "first"), ("b" * 36, "second")):
+        about = {"sessionId": session, "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"}
+        told = {"id": "1", "type": "user", "content": words, "timestamp": "2026-01-01T00:00:00Z"}
+        path.write_text(json.dumps({**about, "lastUpdated": "", "messages": [told]}))
+        which = Which(transcript_path=str(path))
+        opened = await open_session(desk.store, desk.places, which, Caller(desk.home))
+        assert opened.log.session.id == session
+        assert opened.seen.end.messages == 1
 
 
 async def test_a_file_is_known_by_what_it_says_and_not_by_where_it_lies(desk: Desk):

@@ -26,6 +26,8 @@ MOST_INSTRUCTIONS = 4_000
 
 ALL_PROJECTS = "*"
 
+_LAST = 253_402_300_799.0  # seconds since 1970 at the end of the year 9999
+
 _SESSION_KEYS = (
     *("threadId", "sessionId"),  # Codex; in a subagent the thread is its own
     *("agent-session-id", "ai.opencode/sessionID", "vscode.conversationId"),
@@ -172,7 +174,8 @@ class Listed:
     @property
     def updated_at(self) -> str:
         """When it was last written to, in ISO 8601."""
-        return datetime.fromtimestamp(self.updated, UTC).isoformat(timespec="seconds")
+        moment = min(max(self.updated, 0.0), _LAST)
+        return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from foldmark.own import is_own_tool
 from foldmark.requests import Caller, Listed
 from foldmark.sessions.glimpse import glimpse, together
 from foldmark.sessions.readers import ASSISTANTS
-from foldmark.sources import database
+from foldmark.sources import database, files
 from foldmark.sources.places import Places
 from foldmark.sources.transcript import Transcript
 from foldmark.transcripts import lines
@@ -161,7 +161,12 @@ def _of_project(found: Iterable[Transcript], project: Path) -> list[Listed]:
 def _found(seen: Listed, kind: str, caller: Caller, places: Places) -> Found:
     """Say how it was found, with its first and last words, so that a wrong pick is visible."""
     how = f"the only {kind} of the project {str(caller.project)!r}{_words(seen)}"
-    return Found(places.find(seen.id, seen.assistant), how)
+    if found := places.find(seen.id, seen.assistant):
+        return Found(found, how)
+    raise SessionNotFound(
+        f"The transcript of {seen.id!r} was there a moment ago and is gone. Nothing was changed. "
+        "Call list_sessions to see the sessions there are."
+    )
 
 
 def _words(seen: Listed) -> str:
@@ -198,7 +203,7 @@ def _is_calling(one: Transcript) -> bool:
 
 def _tail(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             file.seek(max(0, path.stat().st_size - _TAIL))
             data = file.read()
     except OSError:

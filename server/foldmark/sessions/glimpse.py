@@ -77,7 +77,8 @@ def _peeked(transcript: Transcript) -> tuple[Sequence[Record], Sequence[Record]]
             data = files.beginning(transcript.path)
             records = place.read(data).records
         case Folder() as place:
-            near = FolderFiles(transcript.root, lambda _: True, beginnings=True)
+            root = transcript.root.resolve()
+            near = FolderFiles(root, lambda real: real.is_relative_to(root), beginnings=True)
             records = place.read(near, transcript.below).records
         case Database():
             return (), ()
@@ -90,7 +91,7 @@ def _ends(transcript: Transcript, place: Lines) -> tuple[Sequence[Record], Seque
     if transcript.compressed:
         start, whole = files.beginning(transcript.path), False
     else:
-        with transcript.path.open("rb") as file:
+        with files.opened(transcript.path) as file:
             start = file.read(_PEEK)
             file.seek(max(len(start), transcript.path.stat().st_size - _PEEK))
             end = file.read()

@@ -46,19 +46,24 @@ async def read(
 
     """
     about = transcript.path.stat()
-    if held and (held.size, held.modified) == (about.st_size, about.st_mtime_ns):
-        return held
+    same = held if held and held.session == transcript.session else None
+    if same and (same.size, same.modified) == (about.st_size, stamp(about)):
+        return same
     if not stat.S_ISREG(about.st_mode):
         raise TranscriptUnreadable(
             f"{str(transcript.path)!r} is not a regular file. Nothing was read. Name a transcript "
             "file."
         )
-    with files.open_lines(transcript.path, compressed=transcript.compressed) as file:
+    if transcript.compressed:
+        unpacked = await offload(lambda: files.open_lines(transcript.path, compressed=True))
+    else:
+        unpacked = files.open_lines(transcript.path, compressed=False)
+    with unpacked as file:
         total = _end(transcript, file)
-        known = held is not None and _continues(file, held, total)
         at = Source(transcript.name, transcript.session)
-        if held:
-            at = held if known else replace(at, restarts=held.restarts + 1)
+        if same:
+            known = _continues(file, same, total)
+            at = same if known else replace(at, restarts=same.restarts + 1)
         since, writing = held, None
         recognized = at.consumed > 0
         try:
@@ -124,8 +129,13 @@ def _stretch(transcript: Transcript, file: BinaryIO, at: Source, about: os.stat_
         tail=_digest(file, max(0, reached.consumed - _FINGERPRINT), reached.consumed),
     )
     if last:
-        reached = replace(reached, size=about.st_size, modified=about.st_mtime_ns)
+        reached = replace(reached, size=about.st_size, modified=stamp(about))
     return _Stretch(_batches(transcript, threads, about.st_mtime), reached, last, recognized)
+
+
+def stamp(about: os.stat_result) -> int:
+    """Tell when a file was last written to, in nanoseconds since 1970, as far as SQLite counts."""
+    return min(about.st_mtime_ns, 2**63 - 1)
 
 
 def with_unknown(known: Mapping[str, int], records: Iterable[Record]) -> dict[str, int]:

@@ -75,7 +75,7 @@ async def open_session(
         return await _hand_over(store, which.session_id, which.messages, caller)
     if which.transcript_path:
         path = places.permitted(which.transcript_path)
-        one = places.identify(path, which.session_id)
+        one = places.known(path) or await offload(places.identify, path, which.session_id)
         if which.session_id not in ("", one.session):
             raise InvalidRequest(
                 f"transcript_path holds the session {one.session!r}, but session_id is "

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from foldmark.errors import TranscriptUnreadable
 from foldmark.offload import offload
-from foldmark.sessions.growing import with_unknown
+from foldmark.sessions.growing import stamp, with_unknown
 from foldmark.sources import database, files
 from foldmark.sources.files import FolderFiles
 from foldmark.sources.transcript import Transcript
@@ -46,9 +46,10 @@ async def read(
         FileNotFoundError: It is gone.
 
     """
-    taken = await offload(_take, transcript, held, may_read)
-    if taken is None and held:
-        return held
+    same = held if held and held.session == transcript.session else None
+    taken = await offload(_take, transcript, same, may_read)
+    if taken is None and same:
+        return same
     if taken is None or (held is None and not taken.snapshot.records):
         raise TranscriptUnreadable(
             f"{str(transcript.path)!r} holds no message of the session {transcript.session!r} that "
@@ -56,8 +57,8 @@ async def read(
             "transcript, or call list_sessions to see the sessions there are."
         )
     records = await _with_forks(store, transcript.session, taken.snapshot)
-    if held and not records and taken.reached == held:
-        return held
+    if same and not records and taken.reached == same:
+        return same
     seen = transcript.seen
     batch = await offload(
         lambda: Batch(
@@ -86,7 +87,7 @@ def _take(
             return _taken(snapshot, replace(at, state=state), at, whole=False)
         case Document() as place:
             about = transcript.path.stat()
-            size, modified = about.st_size, about.st_mtime_ns
+            size, modified = about.st_size, stamp(about)
             if held and (held.size, held.modified) == (size, modified):
                 return None
             data = _whole(transcript.path)

@@ -5,6 +5,7 @@ empty one. A reader may only look at the tables it names: credentials lie in the
 """
 
 import sqlite3
+import time
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import Any
 from foldmark.errors import TranscriptUnreadable
 from foldmark.transcripts.record import Rows
 
-_WAIT = 2.0  # seconds for a moment in which the other program lets us read
-_ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+_WAIT = 1.0  # seconds for a moment in which the other program lets us read
+_LONGEST = 30.0  # seconds of reading, after which a database is not what it seems
+_STEPS = 200_000  # of SQLite's machine between two looks at the clock
+_ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION})
 _SCHEMA = frozenset({"sqlite_master", "sqlite_schema"})
 
 
@@ -30,10 +33,12 @@ def reading(path: Path, tables: Sequence[str]) -> Generator[Rows]:
     path.stat()
     try:
         with closing(_open(path)) as connection:
+            end = time.monotonic() + _LONGEST
+            connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
             connection.execute("BEGIN")
             connection.set_authorizer(_only(frozenset(tables)))
             yield rows_of(connection)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # messages may quote what is no text
         raise TranscriptUnreadable(
             f"{str(path)!r} cannot be read as a database ({error}). Nothing was changed. Try again "
             "in a moment; if it stays so, check who may read the file and its folder."
@@ -56,15 +61,25 @@ def _text(data: bytes) -> str:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """Open a database to read; one in a folder we may not write to only if it holds all itself."""
+    """Open a database to read.
+
+    In a folder that we may not write to SQLite cannot lock it. Then it is read as it is, but only
+    if it holds everything itself and nobody is in the middle of writing.
+    """
+    beside = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal")]
+    if any(one.exists() and not one.is_file() for one in beside):
+        raise sqlite3.OperationalError("what lies beside it is no file")
     address = f"{path.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
     try:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         connection.close()
-        beside = path.with_name(f"{path.name}-wal")
-        if beside.exists() and beside.stat().st_size:
+        kept_out = error.sqlite_errorcode & 0xFF in (
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_READONLY,
+        )
+        if not kept_out or any(one.exists() and one.stat().st_size for one in beside):
             raise
         connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
     return connection

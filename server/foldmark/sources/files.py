@@ -1,8 +1,12 @@
 """The bytes of transcripts: whole, from their beginning, or several files of one session."""
 
+import errno
+import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +21,11 @@ from foldmark.transcripts.record import Document, Lines
 
 LONGEST = 512 * 1024 * 1024
 """Bytes of a transcript that has to be read whole; none that was seen came near it."""
+
+_DEEPEST = 32
+"""Folders inside each other that are looked into."""
+
+_MAGIC = frozenset("*?[")
 
 BEGINNING = 64 * 1024
 """Bytes at the beginning of a transcript that tell what it is about."""
@@ -39,10 +48,7 @@ class FolderFiles:
 
     def names(self, pattern: str) -> list[str]:
         """List the files that match a glob pattern, sorted."""
-        try:
-            found = [path for path in self._root.glob(pattern) if path.is_file()]
-        except (OSError, ValueError):
-            return []
+        found = (path for path in matching(self._root, pattern) if is_file(path))
         return sorted(path.relative_to(self._root).as_posix() for path in found)
 
     def read(self, name: str) -> bytes:
@@ -60,7 +66,7 @@ class FolderFiles:
     @property
     def digest(self) -> bytes:
         """A digest of every file that was read."""
-        told = b"".join(name.encode() + self._read[name] for name in sorted(self._read))
+        told = b"".join(os.fsencode(name) + self._read[name] for name in sorted(self._read))
         return blake2b(told, digest_size=16).digest()
 
 
@@ -90,14 +96,63 @@ def whole(path: Path) -> bytes:
             f"{str(path)!r} has {size:,} bytes, and {LONGEST:,} are the most that are read of a "
             "transcript in one piece. Nothing was changed."
         )
-    return path.read_bytes()
+    with opened(path) as file:
+        return file.read()
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a regular file; a pipe would wait for somebody to write into it.
+
+    Raises:
+        OSError: It is none, or cannot be opened.
+
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(path, flags), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return file
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is such a file, whatever is asked for."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have, or one we may not look at
+        return False
+
+
+def matching(root: Path, pattern: str, depth: int = _DEEPEST) -> Iterator[Path]:
+    """Find paths by a glob pattern; what cannot be looked at is passed over, and only that."""
+    first, _, rest = pattern.partition("/")
+    if first == "**":
+        yield from matching(root, rest, depth)
+        for folder in _entries(root) if depth else ():
+            if folder.is_dir(follow_symlinks=False):
+                yield from matching(Path(folder.path), pattern, depth - 1)
+    elif not _MAGIC.intersection(first):
+        yield from matching(root / first, rest, depth) if rest else [root / first]
+    else:
+        for entry in _entries(root):
+            if fnmatchcase(entry.name, first):
+                found = Path(entry.path)
+                yield from matching(found, rest, depth) if rest else [found]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda one: one.name)
+    except (OSError, ValueError):
+        return []
 
 
 def head(path: Path) -> bytes:
     """Read the beginning of a file as `beginning` does; nothing if it cannot be read."""
     try:
         return beginning(path)
-    except (OSError, zstandard.ZstdError):
+    except (OSError, TranscriptUnreadable):
         return b""
 
 
@@ -106,14 +161,17 @@ def beginning(path: Path) -> bytes:
 
     Raises:
         OSError: It cannot be read.
-        ZstdError: It cannot be unpacked.
+        TranscriptUnreadable: It cannot be unpacked.
 
     """
-    with path.open("rb") as file:
+    with opened(path) as file:
         unpacked = zstandard.ZstdDecompressor().stream_reader(file)
         source = unpacked if path.suffix == ".zst" else file
-        data = source.read(BEGINNING)
-        more = bool(source.read(1))
+        try:
+            data = source.read(BEGINNING)
+            more = bool(source.read(1))
+        except zstandard.ZstdError as error:
+            raise _torn(path, error) from error
     return closed(data) if more and data.lstrip().startswith((b"{", b"[")) else data
 
 
@@ -134,7 +192,7 @@ def open_lines(path: Path, *, compressed: bool) -> BinaryIO:
 
     """
     try:
-        file = path.open("rb")
+        file = opened(path)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -156,11 +214,15 @@ def _unpacked(path: Path, file: BinaryIO) -> BinaryIO:
             shutil.copyfileobj(_Bounded(data, room), target)
     except (zstandard.ZstdError, OSError, ValueError) as error:
         target.close()
-        raise TranscriptUnreadable(
-            f"{str(path)!r} cannot be unpacked ({error}). Nothing was changed. It may be torn; "
-            "pass another copy of it as transcript_path."
-        ) from error
+        raise _torn(path, error) from error
     return target
+
+
+def _torn(path: Path, error: Exception) -> TranscriptUnreadable:
+    return TranscriptUnreadable(
+        f"{str(path)!r} cannot be unpacked ({error}). Nothing was changed. It may be torn; pass "
+        "another copy of it as transcript_path."
+    )
 
 
 class _Bounded:

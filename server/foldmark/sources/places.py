@@ -11,14 +11,18 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from foldmark.errors import SessionNotFound, TranscriptRefused, TranscriptUnreadable
+from foldmark.errors import (
+    AmbiguousSession,
+    SessionNotFound,
+    TranscriptRefused,
+    TranscriptUnreadable,
+)
 from foldmark.sources import files
-from foldmark.sources.spot import Spot, is_file
-from foldmark.sources.transcript import Transcript, inode
+from foldmark.sources.spot import LONGEST_ID, Spot
+from foldmark.sources.transcript import Transcript, state
 from foldmark.transcripts import lines
 from foldmark.transcripts.record import Base, Database, Folder, Lines, Place, Reader
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 _VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 
 
@@ -43,7 +47,7 @@ class Places:
         self._environ = environ
         self._project = project or Path.cwd()
         self._allowed = tuple(allowed)
-        self._identified: dict[tuple[Path, int], Transcript] = {}
+        self._identified: dict[Path, tuple[tuple[int, ...], Transcript]] = {}
 
     def also_allowing(self, folders: Iterable[Path]) -> "Places":
         """Allow more folders."""
@@ -85,7 +89,7 @@ class Places:
                 "transcript in them, so it was not opened. Pass a transcript under one of them, or "
                 "have the user add its folder to FOLDMARK_ALLOWED_DIRS."
             )
-        if not is_file(real):
+        if not files.is_file(real):
             raise SessionNotFound(
                 f"There is no file at {path!r}. Nothing was changed. Call list_sessions to see the "
                 "sessions there are."
@@ -103,6 +107,11 @@ class Places:
         folders = [spot.real for spot in self.spots if isinstance(spot.place, Folder)]
         return any(real.is_relative_to(root) for root in (*self.allowed, *folders))
 
+    def known(self, path: Path) -> Transcript | None:
+        """Tell again whose transcript a file is that has not changed since."""
+        seen, found = self._identified.get(path, ((), None))
+        return found if seen == state(path) else None
+
     def identify(self, path: Path, session: str = "") -> Transcript:
         """Tell who wrote a file and which session it holds, by what it says and where it lies.
 
@@ -110,9 +119,8 @@ class Places:
             TranscriptUnreadable: It is nobody's transcript, or holds many sessions.
 
         """
-        key = (path, inode(path))
-        if key in self._identified:
-            return self._identified[key]
+        if known := self.known(path):
+            return known
         at_home = [spot for spot in self.spots if spot.holds(path)]
         elsewhere = [
             Spot.around(reader, place, path) for reader in self.readers for place in reader.places
@@ -122,8 +130,9 @@ class Places:
         head = files.head(path)
         for spot in (*at_home, *elsewhere):
             if spot.recognizes(head):
-                self._identified[key] = spot.transcript(path, head)
-                return self._identified[key]
+                found = spot.transcript(path, head)
+                self._identified[path] = (state(path), found)
+                return found
         if at_home:
             return at_home[0].transcript(path, head)
         what = "is no transcript that is known" if head.strip() else "holds no record yet"
@@ -138,12 +147,17 @@ class Places:
         Of a file and its copies (compressed, archived, in another folder) one is taken, and a
         database rather than the files that it took over from.
         """
-        if not all(_NAME.fullmatch(part) for part in session.split("/", 1)):
+        if not 0 < len(session) <= 2 * LONGEST_ID or not session.isprintable():
             return []
         spots = list(self._of(assistant))
         found = [one for spot in spots for one in spot.find(session)]
         if not found:
             found = [one for spot in spots for one in spot.find(session, anywhere=True)]
+        if len(owners := sorted({one.reader.assistant for one in found})) > 1:
+            raise AmbiguousSession(
+                f"{session!r} is a session of {' and of '.join(owners)}, and none was touched. "
+                "Pass transcript_path as well as session_id."
+            )
         found.sort(key=lambda one: (not one.compressed, one.updated))
         found = list({one.path.name.removesuffix(".zst"): one for one in found}.values())
         in_database = [one for one in found if isinstance(one.place, Database)]
@@ -157,8 +171,6 @@ class Places:
 
     def subagents(self, transcript: Transcript) -> list[Transcript]:
         """List the transcripts of the subagents that worked for a session, oldest first."""
-        if not _NAME.fullmatch(transcript.session):
-            return []
         spot = Spot(transcript.reader, transcript.place, transcript.root)
         found = spot.subagents(transcript.session, near=transcript.below)
         return sorted(found, key=lambda one: one.updated)

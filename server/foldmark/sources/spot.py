@@ -6,18 +6,24 @@ where neither tells by the file's name and a digest of its folder, since two may
 
 import glob
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 
 from foldmark.errors import TranscriptUnreadable
 from foldmark.sources import database, files
-from foldmark.sources.transcript import Transcript, modified, written
+from foldmark.sources.transcript import LAST, Transcript, modified, written
 from foldmark.transcripts import lines
+from foldmark.transcripts.lines import well_formed
 from foldmark.transcripts.record import Database, Document, Folder, Lines, Place, Reader
 
 _MOST = 20_000  # files looked at under one root
+LONGEST_ID = 200
+"""Characters of a session's id; what is longer is none."""
+
 _SNIFFED = 40  # records that may come before one that tells whose transcript it is
 
 
@@ -51,7 +57,8 @@ class Spot:
     def find(self, session: str, *, anywhere: bool = False) -> list[Transcript]:
         """Find the transcripts of a session, among files whose path tells of it or `anywhere`."""
         if isinstance(self.place, Database):
-            return [one for one in self._sessions(session) if one.session == session]
+            some = () if anywhere else self._sessions(session)
+            return [one for one in some if one.session == session]
         name, _, agent = session.partition("/")
         if agent:
             found = self.subagents(name)
@@ -70,7 +77,9 @@ class Spot:
             return [one for one in self._sessions() if one.parent == session]
         if not self.place.subagents:
             return []
-        pattern = _inside(self.place.subagents, near).replace("{session}", session)
+        if session in ("", ".", ".."):
+            return []
+        pattern = _inside(self.place.subagents, near).replace("{session}", glob.escape(session))
         return [self.transcript(path, parent=session) for path in self._files(pattern)]
 
     def transcript(self, path: Path, head: bytes | None = None, *, parent: str = "") -> Transcript:
@@ -79,9 +88,11 @@ class Spot:
         name = self._named_by_path(below)
         if not name and not isinstance(self.place, Folder):
             name = self._named_by_head(below, files.head(path) if head is None else head)
-        if not name:
-            digest = hashlib.blake2b(str(path.parent).encode(), digest_size=3).hexdigest()
-            name = f"{path.name.split('.')[0] or self.reader.assistant}-{digest}"
+        name = well_formed(name)
+        if not name or len(name) > LONGEST_ID:
+            digest = hashlib.blake2b(os.fsencode(path.parent), digest_size=3).hexdigest()
+            stem = well_formed(path.name.split(".")[0])[:LONGEST_ID]
+            name = f"{stem or self.reader.assistant}-{digest}"
         session = f"{parent}/{name}" if parent and "/" not in name else name
         above = session.partition("/")[0] if "/" in session else ""
         return Transcript(path, self.reader, self.place, session, below, parent or above)
@@ -93,11 +104,13 @@ class Spot:
         below = self._below(path)
         try:
             with database.reading(path, self.place.tables) as rows:
-                found = list(self.place.sessions(rows, session))
+                told = self.place.sessions(rows, session)
+                found = [one for one in told if 0 < len(one.id) <= LONGEST_ID]
         except (TranscriptUnreadable, OSError):
             return []
         if len(found) == 1 and not session:  # then the file tells when it was written to
             found = [replace(found[0], updated=max(found[0].updated, written(path)))]
+        found = [replace(one, updated=min(max(one.updated, 0.0), LAST)) for one in found]
         return [
             Transcript(path, self.reader, self.place, seen.id, below, seen.parent, seen)
             for seen in found
@@ -131,7 +144,7 @@ class Spot:
     def _files(self, pattern: str) -> list[Path]:
         """Find regular files, passing over whatever a link leads out of the root to."""
         if not pattern:
-            return [self.root] if is_file(self.root) else []
+            return [self.root] if files.is_file(self.root) else []
         return list(_found(self.root, pattern))
 
     def _tells_of(self, path: Path, session: str) -> bool:
@@ -167,14 +180,6 @@ class Spot:
                 return ""
 
 
-def is_file(path: Path) -> bool:
-    """Tell whether there is such a file, whatever is asked for."""
-    try:
-        return path.is_file()
-    except OSError:  # a name that no file can have
-        return False
-
-
 def _inside(pattern: str, near: str) -> str:
     """Put the folders of a path where a pattern begins with any."""
     parts = pattern.split("/")
@@ -196,11 +201,9 @@ def _matches(parts: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
 
 def _found(root: Path, pattern: str) -> Iterator[Path]:
     real = root.resolve()
-    for number, path in enumerate(root.glob(pattern)):
-        if number == _MOST:
-            return
+    for path in islice(files.matching(root, pattern), _MOST):
         try:
             if path.is_file() and path.resolve().is_relative_to(real):
                 yield path
-        except OSError:
+        except (OSError, RuntimeError, ValueError):
             continue

@@ -1,9 +1,13 @@
 """One session's transcript: a file, several, or rows of a database, and who can read it."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from foldmark.transcripts.record import Database, Lines, Place, Reader, Seen
+
+LAST = 253_402_300_799.0
+"""Seconds since 1970 at the end of the year 9999: no file is newer, whatever its clock says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,8 @@ class Transcript:
     def name(self) -> str:
         """What the store calls this source: a database holds many, a fork shares another's."""
         shared = isinstance(self.place, Database) or self.length is not None
-        return f"{self.path}#{self.session}" if shared else str(self.path)
+        path = os.fsencode(self.path).decode("utf-8", "backslashreplace")
+        return f"{path}#{self.session}" if shared else path
 
     @property
     def root(self) -> Path:
@@ -46,12 +51,13 @@ class Transcript:
         return isinstance(self.place, Lines) and self.path.suffix == ".zst"
 
 
-def inode(path: Path) -> int:
-    """Number a file as its file system does; 0 if it is not there."""
+def state(path: Path) -> tuple[int, ...]:
+    """Tell one state of a file from another, as its file system does; nothing if it is gone."""
     try:
-        return path.stat().st_ino
+        about = path.stat()
     except OSError:
-        return 0
+        return ()
+    return about.st_ino, about.st_size, about.st_mtime_ns
 
 
 def written(path: Path) -> float:
@@ -62,6 +68,6 @@ def written(path: Path) -> float:
 def modified(path: Path) -> float:
     """Tell when a file was last written to, in seconds since 1970; 0 if that cannot be told."""
     try:
-        return path.stat().st_mtime
-    except OSError:
+        return min(max(path.stat().st_mtime, 0.0), LAST)
+    except (OSError, ValueError):
         return 0.0

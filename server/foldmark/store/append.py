@@ -7,6 +7,7 @@ from typing import Any
 import aiosqlite
 import orjson
 
+from foldmark.errors import TranscriptUnreadable
 from foldmark.store.placement import Log, Place, Prompt, Rewind, Row
 from foldmark.store.rows import Batch, decompress
 from foldmark.transcripts.record import Record
@@ -90,7 +91,7 @@ def _insertion(
 
 async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
     """Find or create the session's row, and learn from the records what describes it."""
-    [(key,)] = await connection.execute_fetchall(
+    rows = await connection.execute_fetchall(
         "INSERT INTO sessions (id, assistant, parent, forked_from, project, branch, title,"
         " first_prompt, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO UPDATE SET"
@@ -101,7 +102,8 @@ async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
         " title = CASE excluded.title WHEN '' THEN title ELSE excluded.title END,"
         " first_prompt = CASE first_prompt WHEN '' THEN excluded.first_prompt"
         " ELSE first_prompt END,"
-        " updated = max(updated, excluded.updated) RETURNING key",
+        " updated = max(updated, excluded.updated) WHERE assistant = excluded.assistant"
+        " RETURNING key",
         (
             batch.session,
             batch.assistant,
@@ -114,7 +116,13 @@ async def session_key(connection: aiosqlite.Connection, batch: Batch) -> int:
             batch.updated,
         ),
     )
-    return int(key)
+    for (key,) in rows:
+        return int(key)
+    raise TranscriptUnreadable(
+        f"{batch.session!r} is held as the id of another assistant's session, so nothing of "
+        f"{batch.assistant}'s was read. Nothing was changed. Call list_sessions to see the "
+        "sessions there are."
+    )
 
 
 def _first(values: Iterable[str]) -> str:
