@@ -142,7 +142,7 @@ async def _end(connection: aiosqlite.Connection, key: int, records: Sequence[Rec
         pos
         for (pos,) in await connection.execute_fetchall(
             "SELECT pos FROM log WHERE session = ? AND kind IN ('marker', 'summary')"
-            " AND kind = 'marker' ORDER BY pos",
+            " AND kind = 'marker' ORDER BY head",
             (key,),
         )
     ]

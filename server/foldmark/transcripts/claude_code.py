@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from foldmark import messages
-from foldmark.messages import Block, Message, Role, Summary, Text
+from foldmark.messages import Block, Message, Role, Summary, Text, Usage
 from foldmark.transcripts import blocks
 from foldmark.transcripts.fields import digest, items, mapping, name, text
 from foldmark.transcripts.injected import told_apart
@@ -41,7 +41,7 @@ def records(record: Json, raw: bytes, _: State) -> tuple[Record]:
 def read(record: Json, raw: bytes) -> Record:
     """Read one line for the log; what earlier lines said does not matter."""
     kind = _kind(record)
-    built = message("", [record]) if kind == "message" else None
+    built = _message("", [record]) if kind == "message" else None
     return Record(
         kind=kind,
         id=name(record.get("uuid")) or digest(raw),
@@ -56,13 +56,17 @@ def read(record: Json, raw: bytes) -> Record:
         project=text(record.get("cwd")),
         branch=text(record.get("gitBranch")),
         title="" if built else _title(record),
-        unknown="" if text(record.get("type")) in _TYPES else _type(record),
+        unknown=_unknown(record) if kind == "other" else "",
         first_kept=_first_kept(record) if kind == "marker" else "",
     )
 
 
 def message(id: str, records: Sequence[Json]) -> Message:
     """Build one message from its lines, oldest first."""
+    return _message(id, records, blocks.usage(mapping(records[-1].get("message")).get("usage")))
+
+
+def _message(id: str, records: Sequence[Json], usage: Usage | None = None) -> Message:
     first = records[0]
     role: Role = "assistant" if first.get("type") == "assistant" else "user"
     return Message(
@@ -72,7 +76,7 @@ def message(id: str, records: Sequence[Json]) -> Message:
         at=name(first.get("timestamp")),
         model=text(mapping(first.get("message")).get("model")),
         error=_error(first) if role == "assistant" else "",
-        usage=blocks.usage(mapping(records[-1].get("message")).get("usage")),
+        usage=usage,
     )
 
 
@@ -105,8 +109,10 @@ def _kind(record: Json) -> Kind:
             return "other"
 
 
-def _type(record: Json) -> str:
-    return name(record.get("type"))[:_LONGEST_TYPE] or "no type"
+def _unknown(record: Json) -> str:
+    """Name a type of record that is not known."""
+    type = text(record.get("type"))
+    return "" if type in _TYPES else name(type)[:_LONGEST_TYPE] or "no type"
 
 
 def _message_id(record: Json) -> str:
