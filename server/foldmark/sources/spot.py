@@ -8,8 +8,9 @@ import glob
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -27,18 +28,18 @@ LONGEST_ID = 200
 _SNIFFED = 40  # records that may come before one that tells whose transcript it is
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Spot:
-    """A place of a reader's, at its root, of which `real` is where its links lead."""
+    """A place of a reader's, at its root."""
 
     reader: Reader
     place: Place
     root: Path
-    real: Path = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        """Follow the links once."""
-        object.__setattr__(self, "real", self.root.resolve())
+    @cached_property
+    def real(self) -> Path:
+        """The root, its links followed."""
+        return self.root.resolve()
 
     @classmethod
     def around(cls, reader: Reader, place: Place, path: Path) -> "Spot":
@@ -145,7 +146,15 @@ class Spot:
         """Find regular files, passing over whatever a link leads out of the root to."""
         if not pattern:
             return [self.root] if files.is_file(self.root) else []
-        return list(_found(self.root, pattern))
+        return list(self._found(pattern))
+
+    def _found(self, pattern: str) -> Iterator[Path]:
+        for path in islice(files.matching(self.root, pattern), _MOST):
+            try:
+                if path.is_file() and path.resolve().is_relative_to(self.real):
+                    yield path
+            except (OSError, RuntimeError, ValueError):
+                continue
 
     def _tells_of(self, path: Path, session: str) -> bool:
         below = self._below(path)
@@ -197,13 +206,3 @@ def _matches(parts: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
         rest = patterns[1:]
         return any(_matches(parts[at:], rest) for at in range(len(parts) + 1))
     return bool(parts) and fnmatchcase(parts[0], patterns[0]) and _matches(parts[1:], patterns[1:])
-
-
-def _found(root: Path, pattern: str) -> Iterator[Path]:
-    real = root.resolve()
-    for path in islice(files.matching(root, pattern), _MOST):
-        try:
-            if path.is_file() and path.resolve().is_relative_to(real):
-                yield path
-        except (OSError, RuntimeError, ValueError):
-            continue
