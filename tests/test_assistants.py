@@ -1,7 +1,9 @@
 """Every assistant's sessions through the MCP tools, lying where the assistant itself puts them."""
 
+import json
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -205,6 +207,52 @@ async def test_a_stub_that_is_newer_than_its_session_does_not_hide_what_it_is_ab
     assert own["session_id"] == KEPT["gemini-cli"].id
     assert "begins 'first TOOL PARALLEL'" in own["found_by"]
     assert own["total_messages"] > 3
+
+
+# The call that is being answered
+
+
+async def test_the_very_call_is_not_folded_in_codex(host: Host):
+    """It stands in the rollout already, without its output."""
+    KEPT["codex"].install(host.root)
+    [rollout] = host.root.glob(".codex/sessions/*/*/*/*.jsonl")
+    told = rollout.read_text(encoding="utf-8").splitlines(keepends=True)
+    called = next(at for at, line in enumerate(told) if '"name":"get_history"' in line)
+    rollout.write_text("".join(told[: called + 1]), encoding="utf-8")
+    async with calling(host, "codex-mcp-client") as client:
+        wish = {"keep_recent_tokens": 0}
+        done = answer(await client.call_tool("compact_session", wish, meta=KEPT["codex"].meta))
+        seen = await ask(client, "get_history", session_id=CODEX)
+
+    assert (done["status"], done["messages_kept"]) == ("compacted", 1)
+    assert [one["role"] for one in seen["messages"]] == ["summary", "assistant"]
+
+
+async def test_the_very_call_is_found_and_not_folded_in_opencode(host: Host):
+    """Nothing but the call itself, running in the database, tells which session it is."""
+    kept = KEPT["opencode"]
+    kept.install(host.root)
+    call = {"type": "tool", "callID": "c", "tool": "foldmark_compact_session"}
+    state = {"status": "running", "input": {"keep_recent_tokens": 0}, "time": {"start": 1}}
+    now = int(time.time() * 1000)
+    with closing(sqlite3.connect(host.root / ".local/share/opencode/opencode.db")) as db, db:
+        db.execute("UPDATE session SET time_updated = ? WHERE id = ?", (now, kept.id))
+        for id, data in (("msg_zz1", {"role": "user"}), ("msg_zz2", {"role": "assistant"})):
+            told = json.dumps({**data, "time": {"created": now}})
+            db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", (id, kept.id, now, now, told))
+        for id, part in (
+            ("1", {"type": "text", "text": "compact"}),
+            ("2", call | {"state": state}),
+        ):
+            row = (f"prt_zz{id}", f"msg_zz{id}", kept.id, now, now, json.dumps(part))
+            db.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", row)
+    environ = {"CLAUDE_PROJECT_DIR": "/home/dev/projects/ws-opencode"}
+    async with calling(host, "opencode", **environ) as client:
+        done = await ask(client, "compact_session", keep_recent_tokens=0)
+
+    assert (done["session_id"], done["status"]) == (kept.id, "compacted")
+    assert "with this very call under way" in done["found_by"]
+    assert done["messages_kept"] == 1
 
 
 # From one assistant to the other
