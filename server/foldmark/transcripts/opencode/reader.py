@@ -10,8 +10,8 @@ from typing import Any
 from foldmark.messages import Message, Summary
 from foldmark.transcripts import lines
 from foldmark.transcripts.fields import items, mapping, name, text
+from foldmark.transcripts.opencode import listing, rows, tables
 from foldmark.transcripts.opencode import messages as opencode
-from foldmark.transcripts.opencode import rows as opencode_rows
 from foldmark.transcripts.opencode import v2 as opencode_v2
 from foldmark.transcripts.opencode.records import current, header, native, records
 from foldmark.transcripts.record import (
@@ -165,10 +165,10 @@ def _database(roots: Sequence[str], pattern: str = "") -> Database:
     return Database(
         roots=roots,
         pattern=pattern,
-        tables=opencode_rows.TABLES,
-        sessions=opencode_rows.sessions,
-        read=opencode_rows.read,
-        pending=opencode_rows.pending,
+        tables=tables.TABLES,
+        sessions=listing.sessions,
+        read=rows.read,
+        pending=listing.pending,
     )
 
 
