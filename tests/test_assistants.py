@@ -209,6 +209,30 @@ async def test_a_stub_that_is_newer_than_its_session_does_not_hide_what_it_is_ab
     assert own["total_messages"] > 3
 
 
+async def test_subagents_of_codex_are_read_with_the_session_they_worked_for(host: Host):
+    """Their rollouts lie beside its own, under names of their own."""
+    own, agent, other = (f"{n}1111111-1111-4111-8111-111111111111" for n in "abc")
+    folder = host.root / ".codex" / "sessions" / "2026" / "12" / "01"
+    folder.mkdir(parents=True)
+    for id, parent in ((own, None), (agent, own), (other, None)):
+        about = {"id": id, "cwd": str(host.project), "parent_thread_id": parent}
+        said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": id}]}
+        told = [
+            {"timestamp": "2026-12-01T00:00:00Z", "type": type, "payload": payload}
+            for type, payload in (("session_meta", about), ("response_item", said))
+        ]
+        path = folder / f"rollout-2026-12-01T00-00-00-{id}.jsonl"
+        path.write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
+    async with calling(host) as client:
+        read = await ask(client, "get_history", session_id=own)
+        work = await ask(client, "get_history", session_id=agent)
+        listed = await ask(client, "list_sessions")
+
+    assert (read["subagents"], work["subagents"]) == ([agent], [])
+    assert work["messages"][0]["text"] == f"[User]: {agent}"
+    assert {one["session_id"] for one in listed["sessions"]} == {own, other}
+
+
 # The call that is being answered
 
 

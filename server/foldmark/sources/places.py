@@ -171,7 +171,9 @@ class Places:
 
     def subagents(self, transcript: Transcript) -> list[Transcript]:
         """List the transcripts of the subagents that worked for a session, oldest first."""
-        spot = Spot(transcript.reader, transcript.place, transcript.root)
+        root = transcript.root
+        same = (s for s in self.spots if s.place is transcript.place and s.root == root)
+        spot = next(same, None) or Spot(transcript.reader, transcript.place, root)
         found = spot.subagents(transcript.session, near=transcript.below)
         return sorted(found, key=lambda one: one.updated)
 

@@ -76,12 +76,30 @@ class Spot:
         """
         if isinstance(self.place, Database):
             return [one for one in self._sessions() if one.parent == session]
+        if isinstance(self.place, Lines) and self.place.siblings and near:
+            return self._siblings(self.place, session, near)
         if not self.place.subagents:
             return []
         if session in ("", ".", ".."):
             return []
         pattern = _inside(self.place.subagents, near).replace("{session}", glob.escape(session))
         return [self.transcript(path, parent=session) for path in self._files(pattern)]
+
+    def _siblings(self, place: Lines, session: str, near: str) -> list[Transcript]:
+        """Find the files in a session's own folder that say they worked for it."""
+        folder, _, _ = near.rpartition("/")
+        name = place.pattern.rpartition("/")[2]
+        paths = self._files(f"{glob.escape(folder)}/{name}" if folder else name)
+        for path in paths:
+            if path not in self._parents and (parent := _parent(place, path)) is not None:
+                self._parents[path] = parent
+        of = [path for path in paths if self._parents.get(path) == session]
+        return [replace(self.transcript(path), parent=session) for path in of]
+
+    @cached_property
+    def _parents(self) -> dict[Path, str]:
+        """For which sessions files worked; their first records do not change."""
+        return {}
 
     def transcript(self, path: Path, head: bytes | None = None, *, parent: str = "") -> Transcript:
         """Describe a file, of which `head` is the beginning if that is known."""
@@ -187,6 +205,15 @@ class Spot:
                 return self.place.session(below, head)
             case _:
                 return ""
+
+
+def _parent(place: Lines, path: Path) -> str | None:
+    """Tell for which session the one in a file worked, by its first record; None without one."""
+    told = lines.split(files.head(path), last=True).records[:1]
+    if not told:
+        return None
+    found = (one.parent_session for value, raw in told for one in place.records(value, raw, {}))
+    return next(filter(None, found), "")
 
 
 def _inside(pattern: str, near: str) -> str:

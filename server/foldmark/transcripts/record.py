@@ -137,7 +137,8 @@ class Lines:
     `session` names the session in a file, from the file's path below the root and its first
     record. `records` may make any number of records of one. `subagents` is a glob below the root
     in which {session} stands for the session they worked for. `project` finds the project's folder
-    in files beside the transcript, where its records do not tell.
+    in files beside the transcript, where its records do not tell. With `siblings` the subagents'
+    files lie in the session's own folder, and their first record names it as `parent_session`.
     """
 
     roots: Sequence[str]
@@ -148,6 +149,7 @@ class Lines:
     base: Callable[[Json], Base | None] | None = None
     project: Callable[[Files, str], str] | None = None
     subagents: str = ""
+    siblings: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -275,6 +275,7 @@ def _place(folder: str, end: str = "") -> Lines:
         records=records,
         session=_session,
         base=_base,
+        siblings=True,
     )
 
 
