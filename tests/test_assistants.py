@@ -13,7 +13,9 @@ import pytest
 from mcp import Client
 from mcp.types import Implementation, RequestParamsMeta
 
+from foldmark.transcripts.gemini_cli import reader as gemini_cli
 from foldmark_server.app import build
+from readings import of_lines
 from session_files import SESSION, Host, answer, ask, refused, said, talk, typed
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -277,6 +279,22 @@ async def test_the_very_call_is_found_and_not_folded_in_opencode(host: Host):
     assert (done["session_id"], done["status"]) == (kept.id, "compacted")
     assert "with this very call under way" in done["found_by"]
     assert done["messages_kept"] == 1
+
+
+async def test_no_record_of_gemini_s_bookkeeping_tells_its_thoughts(host: Host):
+    """A chat that is rebuilt holds them as parts of their own."""
+    kept = KEPT["gemini-cli"]
+    kept.install(host.root)
+    data = (FIXTURES / "gemini_cli" / "v0.61.jsonl").read_bytes()
+    others = [r for r in of_lines(gemini_cli.READER, data).records if r.kind == "other"]
+    assert any(b'"thought":true' in one.raw for one in others)
+    async with calling(host) as client:
+        told = [
+            await ask(client, "get_history", session_id=kept.id, message_id=one.id, max_chars=40000)
+            for one in others
+        ]
+
+    assert not [page for page in told if "I should look at the request" in str(page["messages"])]
 
 
 # From one assistant to the other

@@ -22,6 +22,7 @@ _MEDIA = frozenset({"image", "document", "audio", "input_image", "image_url", "i
 _NATIVE = frozenset(
     {"signature", "thinkingSignature", "thoughtSignature", "thought_signature", "redactedData"}
     | {"encryptedContent", "encrypted_content", "encrypted_index", "encrypted_stdout"}
+    | {"reasoningOpaque", "reasoningEncryptedContent"}
 )
 _NATIVE_DEPTH = 16
 
@@ -85,7 +86,8 @@ def without_native(value: Any, depth: int = _NATIVE_DEPTH) -> Any:
 
 
 def _is_thinking(value: Any) -> bool:
-    return mapping(value).get("type") in ("thinking", "redacted_thinking")
+    part = mapping(value)
+    return part.get("type") in ("thinking", "redacted_thinking") or part.get("thought") is True
 
 
 def usage(value: Any) -> Usage | None:
