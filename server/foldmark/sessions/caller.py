@@ -130,10 +130,12 @@ def _live(caller: Caller, places: Places, assistant: str) -> Found:
     for candidates, kind in (
         ([seen for seen in here if seen.id in calling], "session with this very call under way"),
         (here, "live session"),
-        (known := _of_project(places.transcripts(assistant), caller.project), "session"),
     ):
         if len(candidates) == 1:
             return _found(candidates[0], kind, caller, places)
+    known = _of_project(places.transcripts(assistant), caller.project)
+    if len(known) == 1:
+        return _found(known[0], "session", caller, places)
     project = str(caller.project)
     if known:
         names = "; ".join(f"{seen.id!r}{_words(seen)}" for seen in known[:_SHOWN])
