@@ -20,7 +20,7 @@ from foldmark.sessions import readers
 from foldmark.sessions.listing import listing
 from foldmark.sessions.opening import Opened, open_session
 from foldmark.sessions.service import Sessions
-from foldmark.sources import database
+from foldmark.sources import database, files
 from foldmark.sources.places import Places
 from foldmark.store.store import Store, open_store
 from foldmark.transcripts.record import Snapshot
@@ -588,6 +588,18 @@ async def test_a_pipe_in_place_of_a_file_is_not_waited_for(desk: Desk, name: str
     assert await desk.told("t") == ["b"]
     with pytest.raises((SessionNotFound, TranscriptUnreadable)):
         await desk.told("s")
+
+
+def test_a_folder_in_place_of_a_file_is_refused_and_let_go(tmp_path: Path):
+    def next_number() -> int:
+        with (tmp_path / "any").open("wb") as file:
+            return file.fileno()
+
+    before = next_number()
+    with pytest.raises(OSError, match="not a regular file"):
+        files.opened(tmp_path)
+
+    assert next_number() == before
 
 
 async def test_a_torn_file_does_not_hide_the_others_in_a_listing(desk: Desk):

@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -21,7 +21,7 @@ from foldmark.sources.transcript import Transcript
 from foldmark.store.rows import Batch, Source
 from foldmark.store.store import Store
 from foldmark.transcripts import lines
-from foldmark.transcripts.record import Lines, Record
+from foldmark.transcripts.record import Lines, Record, Skipped
 
 _PIECE = 256 * 1024  # bytes decoded at once: what a processor keeps at hand
 _STRETCH = 6 * 1024 * 1024  # bytes written by one transaction
@@ -105,6 +105,7 @@ def _stretch(transcript: Transcript, file: BinaryIO, at: Source, about: os.stat_
     """Decode the next stretch of the file after `at`."""
     assert isinstance(transcript.place, Lines)
     threads: dict[str, list[Record]] = {"": []}
+    skipped: list[Skipped] = []
     state, recognized = deepcopy(dict(at.state)), False
     reached, last, piece = at, False, _PIECE
     while not last and reached.consumed - at.consumed < _STRETCH:
@@ -120,11 +121,16 @@ def _stretch(transcript: Transcript, file: BinaryIO, at: Source, about: os.stat_
             for record in transcript.place.records(value, raw, state):
                 thread = "" if transcript.parent else record.thread
                 threads.setdefault(thread, []).append(record)
-        reached = _after(reached, found)
+        skipped += found.skipped
+        reached = replace(
+            reached,
+            consumed=reached.consumed + found.consumed,
+            lines=reached.lines + found.lines,
+            discarding=found.discarding,
+        )
     reached = replace(
-        reached,
+        counted(reached, skipped, (r for some in threads.values() for r in some)),
         state=state,
-        unknown=with_unknown(reached.unknown, (r for some in threads.values() for r in some)),
         head=_digest(file, 0, min(reached.consumed, _FINGERPRINT)),
         tail=_digest(file, max(0, reached.consumed - _FINGERPRINT), reached.consumed),
     )
@@ -138,22 +144,16 @@ def stamp(about: os.stat_result) -> int:
     return min(about.st_mtime_ns, 2**63 - 1)
 
 
-def with_unknown(known: Mapping[str, int], records: Iterable[Record]) -> dict[str, int]:
-    """Count the types of records that the reader does not know, to those counted before."""
-    counts = Counter(record.unknown for record in records if record.unknown)
-    counts.update(known)
-    return dict(counts.most_common(_TYPES_KEPT))
-
-
-def _after(reached: Source, found: lines.Lines) -> Source:
-    places = [*reached.places, *((skip.place, skip.reason) for skip in found.skipped)]
+def counted(at: Source, skipped: Sequence[Skipped], records: Iterable[Record]) -> Source:
+    """Add to what was counted of a transcript: what was skipped, and what is of no known type."""
+    places = (*at.places, *((skip.place, skip.reason) for skip in skipped))
+    types = Counter(record.unknown for record in records if record.unknown)
+    types.update(at.unknown)
     return replace(
-        reached,
-        consumed=reached.consumed + found.consumed,
-        lines=reached.lines + found.lines,
-        discarding=found.discarding,
-        skipped=reached.skipped + len(found.skipped),
-        places=tuple(places[:_PLACES_KEPT]),
+        at,
+        skipped=at.skipped + len(skipped),
+        places=places[:_PLACES_KEPT],
+        unknown=dict(types.most_common(_TYPES_KEPT)),
     )
 
 

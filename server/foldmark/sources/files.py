@@ -87,8 +87,8 @@ def whole(path: Path) -> bytes:
     """Read a file.
 
     Raises:
-        TranscriptUnreadable: It is too long.
-        OSError: It cannot be read.
+        TranscriptUnreadable: It is too long or cannot be read.
+        FileNotFoundError: It is gone.
 
     """
     if (size := path.stat().st_size) > LONGEST:
@@ -96,7 +96,7 @@ def whole(path: Path) -> bytes:
             f"{str(path)!r} has {size:,} bytes, and {LONGEST:,} are the most that are read of a "
             "transcript in one piece. Nothing was changed."
         )
-    with opened(path) as file:
+    with _readable(path) as file:
         return file.read()
 
 
@@ -108,11 +108,24 @@ def opened(path: Path) -> BinaryIO:
 
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    file = os.fdopen(os.open(path, flags), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
+    descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return file
+    return os.fdopen(descriptor, "rb")
+
+
+def _readable(path: Path) -> BinaryIO:
+    """Open a regular file, and say for a person why that is not possible."""
+    try:
+        return opened(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise TranscriptUnreadable(
+            f"{str(path)!r} cannot be read ({error.strerror}). Nothing was changed. Check who may "
+            "read the file."
+        ) from error
 
 
 def is_file(path: Path) -> bool:
@@ -191,15 +204,7 @@ def open_lines(path: Path, *, compressed: bool) -> BinaryIO:
         FileNotFoundError: It is gone.
 
     """
-    try:
-        file = opened(path)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise TranscriptUnreadable(
-            f"{str(path)!r} cannot be read ({error.strerror}). Nothing was changed. Check who may "
-            "read the file."
-        ) from error
+    file = _readable(path)
     return _unpacked(path, file) if compressed else file
 
 
