@@ -16,10 +16,8 @@ from foldmark.sessions.opening import Opened, open_session
 from foldmark.sessions.readers import ASSISTANTS
 from foldmark.sources.places import Places
 from foldmark.store.store import Store
-from foldmark.transcripts import api
 from transcript_builder import Json, spoken
 
-MESSAGES = api.READER
 HI = {"role": "user", "content": "hi"}
 
 
@@ -36,7 +34,7 @@ def conversation(*words: str) -> list[Json]:
 
 
 def digests(*messages: Json) -> list[str]:
-    return [one.digest for one in read(messages, MESSAGES)]
+    return [one.digest for one in read(messages)]
 
 
 # What of it is new
@@ -176,7 +174,7 @@ def test_what_a_message_says_makes_its_digest(one: Json, other: Json):
 def test_odd_values_in_a_call_are_stored(value: Any):
     message = {"role": "assistant", "content": [call_dict(input={"x": value})]}
 
-    [one] = read([message], MESSAGES)
+    [one] = read([message])
 
     assert one.message.calls[0].id == "c1"
     assert one.record.raw.decode()
@@ -185,14 +183,14 @@ def test_odd_values_in_a_call_are_stored(value: Any):
 @pytest.mark.parametrize("odd", [{}, {"role": "wizard", "content": "x"}, {"content": "x"}])
 def test_what_is_no_message_is_refused_with_its_place(odd: Json):
     with pytest.raises(InvalidRequest, match=r"messages\[1\]"):
-        read([HI, odd], MESSAGES)
+        read([HI, odd])
 
 
 # Names
 
 
 def test_a_message_is_named_by_its_place_and_what_it_says():
-    given_ = read(conversation("a", "b", "a"), MESSAGES)
+    given_ = read(conversation("a", "b", "a"))
 
     first, second, third = (record.id for record in named(given_, New(0, 0), [], after=0))
 
@@ -204,7 +202,7 @@ def test_a_message_is_named_by_its_place_and_what_it_says():
 
 
 def test_where_messages_replace_what_is_held_a_fork_comes_first_and_says_so():
-    given_ = read(conversation("a", "x"), MESSAGES)
+    given_ = read(conversation("a", "x"))
 
     fork, new = named(given_, New(1, 1), [(1, "2-a"), (2, "3-b"), (3, "4-c")], after=3)
 
@@ -213,9 +211,7 @@ def test_where_messages_replace_what_is_held_a_fork_comes_first_and_says_so():
 
 
 def test_a_message_that_names_itself_keeps_its_name():
-    given_ = read(
-        [opencode_dict("user", id="msg_1"), opencode_dict("assistant", id="msg_2")], MESSAGES
-    )
+    given_ = read([opencode_dict("user", id="msg_1"), opencode_dict("assistant", id="msg_2")])
 
     assert [record.id for record in named(given_, New(1, 1), [(1, "msg_1")], after=7)] == [
         *("msg_1", "msg_2")
@@ -225,7 +221,7 @@ def test_a_message_that_names_itself_keeps_its_name():
 
 def test_conversations_are_named_by_their_first_message():
     one, same, other = (
-        list(islice(names(read(conversation(*words), MESSAGES)), 3))
+        list(islice(names(read(conversation(*words))), 3))
         for words in (["a", "b"], ["a", "x", "y"], ["b", "a"])
     )
 

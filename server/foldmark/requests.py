@@ -26,7 +26,8 @@ MOST_INSTRUCTIONS = 4_000
 
 ALL_PROJECTS = "*"
 
-_LAST = 253_402_300_799.0  # seconds since 1970 at the end of the year 9999
+LAST = 253_402_300_799.0
+"""Seconds since 1970 at the end of the year 9999: nothing is newer, whatever its clock says."""
 
 _SESSION_KEYS = (
     *("threadId", "sessionId"),  # Codex; in a subagent the thread is its own
@@ -174,7 +175,7 @@ class Listed:
     @property
     def updated_at(self) -> str:
         """When it was last written to, in ISO 8601."""
-        moment = min(max(self.updated, 0.0), _LAST)
+        moment = min(max(self.updated, 0.0), LAST)
         return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
 

@@ -19,7 +19,7 @@ from foldmark.store.placement import fork
 from foldmark.transcripts import api
 from foldmark.transcripts.fields import dumps
 from foldmark.transcripts.lines import well_formed
-from foldmark.transcripts.record import Reader, Record
+from foldmark.transcripts.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class New:
     keep: int
 
 
-def read(messages: Sequence[Mapping[str, Any]], reader: Reader) -> list[Given]:
+def read(messages: Sequence[Mapping[str, Any]]) -> list[Given]:
     """Read message dicts of any known shape.
 
     The digest leaves out what a client changes between two sendings of one message, such as cache

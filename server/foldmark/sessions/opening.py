@@ -21,7 +21,7 @@ from foldmark.store.overview import Overview
 from foldmark.store.rows import Batch, Source
 from foldmark.store.store import HANDED_OVER, Store
 from foldmark.transcripts import api
-from foldmark.transcripts.record import Database, Record
+from foldmark.transcripts.record import Database, Lines, Record
 
 _NEAR = 3
 _LONGEST_NAME = 200  # characters
@@ -126,14 +126,14 @@ async def _read(
     """
     newest = found[-1]
     seen = seen or await store.overview(newest.session)
-    bases, missing = places.bases(newest)
+    bases, missing, subagents = await _around(places, newest)
     warnings = [f"It was forked from {missing!r}, whose transcript is gone."] if missing else []
     if seen.session and any(base.name not in seen.sources for base in bases):
         # What it began with cannot be put before what is there.
         bases, origin = [], seen.session.forked_from
         warnings = [f"It was first read without what it was forked from; see {origin!r} for that."]
     fresh = True
-    for transcript in (*bases, *found, *await _subagents(places, newest)):
+    for transcript in (*bases, *found, *subagents):
         held = seen.sources.get(transcript.name)
         try:
             source = await sync.sync(
@@ -156,11 +156,20 @@ async def _read(
     return _opened(store, seen, how, warnings)
 
 
-async def _subagents(places: Places, transcript: Transcript) -> list[Transcript]:
-    """Find the subagents' transcripts; a database may be kept waiting by its program."""
-    if isinstance(transcript.place, Database):
-        return await offload(places.subagents, transcript)
-    return places.subagents(transcript)
+async def _around(
+    places: Places, transcript: Transcript
+) -> tuple[list[Transcript], str, list[Transcript]]:
+    """Find what a session was forked from, what of that is missing, and its subagents.
+
+    Databases and the beginnings of other files are read for it beside the event loop.
+    """
+
+    def found() -> tuple[list[Transcript], str, list[Transcript]]:
+        return *places.bases(transcript), places.subagents(transcript)
+
+    place = transcript.place
+    reads = isinstance(place, Database) or (isinstance(place, Lines) and place.siblings)
+    return await offload(found) if reads else found()
 
 
 def _opened(store: Store, seen: Overview, how: str, warnings: Sequence[str]) -> Opened:
@@ -193,13 +202,12 @@ async def _hand_over(
             f"{id[:80]!r} cannot name a session. Nothing was stored. Take 1 to {_LONGEST_NAME} "
             "printable characters, with no blank at either end."
         )
-    reader = api.READER
-    given = handover.read(messages, reader)
+    given = handover.read(messages)
     for name in [id] if id else handover.names(given):
         while True:
             seen = await store.overview(name)
             session = seen.session
-            if session is not None and session.assistant != reader.assistant:
+            if session is not None and session.assistant != api.READER.assistant:
                 raise InvalidRequest(
                     f"{name!r} is a session of {session.assistant}, read from its transcript, and "
                     "messages cannot be added to it. Nothing was stored. Leave session_id out, or "

@@ -83,7 +83,7 @@ class Places:
         except (OSError, RuntimeError, ValueError):
             inside, real = False, Path(path)
         if not inside:
-            known = ", ".join(repr(str(root)) for root in self._known())
+            known = ", ".join(repr(str(root)) for root in self._named())
             raise TranscriptRefused(
                 f"{path!r} lies outside the folders that may be read ({known}), or is no "
                 "transcript in them, so it was not opened. Pass a transcript under one of them, or "
@@ -207,7 +207,7 @@ class Places:
                 return self._project if told == "." else Path(told)
         return None
 
-    def _known(self) -> list[Path]:
+    def _named(self) -> list[Path]:
         """Name the folders to tell of: those that are there, or the first if none is."""
         roots = [spot.root for spot in self.spots if spot.root != self._project]
         there = [root for root in roots if root.exists()] or roots[:1]

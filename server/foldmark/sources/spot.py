@@ -15,8 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 from foldmark.errors import TranscriptUnreadable
+from foldmark.requests import LAST
 from foldmark.sources import database, files
-from foldmark.sources.transcript import LAST, Transcript, modified, written
+from foldmark.sources.transcript import Transcript, modified, written
 from foldmark.transcripts import lines
 from foldmark.transcripts.lines import well_formed
 from foldmark.transcripts.record import Database, Document, Folder, Lines, Place, Reader

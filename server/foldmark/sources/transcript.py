@@ -4,10 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from foldmark.requests import LAST
 from foldmark.transcripts.record import Database, Lines, Place, Reader, Seen
-
-LAST = 253_402_300_799.0
-"""Seconds since 1970 at the end of the year 9999: no file is newer, whatever its clock says."""
 
 
 @dataclass(frozen=True, slots=True)
